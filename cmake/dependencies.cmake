@@ -1,0 +1,23 @@
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(tl-expected REQUIRED)
+find_package(Protobuf REQUIRED)
+find_package(GTest REQUIRED)
+find_package(benchmark REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(yaml-cpp REQUIRED)
+
+pkg_check_modules(DPDK REQUIRED IMPORTED_TARGET libdpdk>=22.11)
+pkg_check_modules(GRPC REQUIRED IMPORTED_TARGET grpc++)
+pkg_check_modules(NL REQUIRED IMPORTED_TARGET libnl-3.0 libnl-route-3.0)
+pkg_check_modules(BPF REQUIRED IMPORTED_TARGET libbpf)
+pkg_check_modules(SYSTEMD REQUIRED IMPORTED_TARGET libsystemd)
+
+# DPDK's headers do not compile warning-free under -Wextra: they are system headers to us.
+add_library(heddle_dpdk INTERFACE)
+target_link_libraries(heddle_dpdk INTERFACE ${DPDK_LINK_LIBRARIES})
+target_include_directories(heddle_dpdk SYSTEM INTERFACE ${DPDK_INCLUDE_DIRS})
+target_compile_options(heddle_dpdk INTERFACE ${DPDK_CFLAGS_OTHER})
+target_compile_definitions(heddle_dpdk INTERFACE ALLOW_EXPERIMENTAL_API)

@@ -1,0 +1,46 @@
+# A room is one folder of src/ and one static library, heddle_<name>. A room sees the headers of
+# the rooms it names in USES and of no other: each room exports a directory that holds nothing but a
+# link to itself, so that `#include "port/port.h"` from a room that may not use `port` fails to compile.
+#
+#   heddle_room(packet USES net LINKS heddle_dpdk)
+function(heddle_room name)
+  cmake_parse_arguments(ROOM "" "" "USES;LINKS;PRIVATE_LINKS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
+  set(root ${CMAKE_BINARY_DIR}/rooms/${name})
+  file(MAKE_DIRECTORY ${root})
+  file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${root}/${name} SYMBOLIC)
+  if(sources)
+    add_library(heddle_${name} STATIC ${sources})
+    set(scope PUBLIC)
+    if(ROOM_PRIVATE_LINKS)
+      target_link_libraries(heddle_${name} PRIVATE ${ROOM_PRIVATE_LINKS})
+    endif()
+  else()
+    add_library(heddle_${name} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  target_include_directories(heddle_${name} ${scope} ${root})
+  foreach(used IN LISTS ROOM_USES)
+    target_link_libraries(heddle_${name} ${scope} heddle_${used})
+  endforeach()
+  target_link_libraries(heddle_${name} ${scope} ${ROOM_LINKS})
+endfunction()
+
+# heddle_test(<name> SOURCES ... LINKS ...): one GoogleTest binary registered with ctest.
+function(heddle_test name)
+  cmake_parse_arguments(TEST "" "" "SOURCES;LINKS" ${ARGN})
+  add_executable(${name} ${TEST_SOURCES})
+  target_link_libraries(${name} PRIVATE ${TEST_LINKS} GTest::gtest GTest::gmock GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name})
+endfunction()
+
+# heddle_fuzz(<name> SOURCES ... LINKS ...): a libFuzzer target; built only with HEDDLE_FUZZ.
+function(heddle_fuzz name)
+  cmake_parse_arguments(FUZZ "" "" "SOURCES;LINKS" ${ARGN})
+  if(HEDDLE_FUZZ)
+    add_executable(${name} ${FUZZ_SOURCES})
+    target_link_libraries(${name} PRIVATE ${FUZZ_LINKS})
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  endif()
+endfunction()

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <rte_mbuf.h>
+
+#include <cstdint>
+#include <type_traits>
+
+namespace heddle::packet {
+
+/// State of the TCP or UDP checksum in the frame.
+enum class L4Checksum : uint8_t {
+    unknown,  ///< nobody looked; the field is what the sender wrote
+    good,     ///< verified by the device or the sender's kernel
+    partial,  ///< the field holds the folded pseudo-header sum *with* the L4 length; the rest is due
+    bad       ///< verified and wrong; forwarded untouched, so that the receiver sees it
+};
+
+/// Kind of superframe: `gso_size` bytes of payload go into each segment.
+enum class Gso : uint8_t { none, tcp4, tcp6, udp4, udp6 };
+
+constexpr bool is_tcp(Gso gso) { return gso == Gso::tcp4 || gso == Gso::tcp6; }
+
+/// What Heddle knows of a frame, in the private area behind its first rte_mbuf: the only truth inside
+/// the daemon. `ol_flags`, `l2_len` ... and virtio_net_hdr are translated into it when a frame is
+/// received and out of it when it is sent, in port drivers and nowhere else.
+///
+/// Offsets count bytes from the first byte of the frame (rte_pktmbuf_mtod). They are valid only where
+/// `parsed` is set; a frame with `l4_checksum == partial` or `gso != none` always has them, and all
+/// headers up to the payload are then contiguous in the first segment. An offset of 0 means absent.
+struct Metadata {
+    uint16_t ingress_port = 0;  ///< PortId
+    uint16_t scope = 0;         ///< BridgeId, later also a VRF
+    uint16_t l3_offset = 0;
+    uint16_t l4_offset = 0;
+    uint16_t payload_offset = 0;
+    uint16_t inner_l3_offset = 0;
+    uint16_t inner_l4_offset = 0;
+    uint16_t inner_payload_offset = 0;
+    uint16_t gso_size = 0;   ///< bytes of L4 payload per segment; 0 if gso == none
+    uint16_t ethertype = 0;  ///< host order, behind all VLAN tags
+    uint8_t ip_protocol = 0;
+    Gso gso = Gso::none;
+    L4Checksum l4_checksum = L4Checksum::unknown;
+    L4Checksum inner_l4_checksum = L4Checksum::unknown;
+    bool parsed = false;
+    bool gso_ecn = false;   ///< virtio's VIRTIO_NET_HDR_GSO_ECN: CWR belongs to the first segment only
+    bool has_hash = false;  ///< flow_hash is set
+    uint32_t flow_hash = 0;
+    uint32_t reserved[7] = {};
+    void clear() noexcept { *this = Metadata{}; }
+
+    /// Moves all offsets after `bytes` (may be negative) were put in front of them, as by a VLAN tag.
+    void shift(int bytes) noexcept;
+};
+static_assert(sizeof(Metadata) == 64, "one cache line");
+static_assert(std::is_trivially_copyable_v<Metadata>);
+
+/// Every pool of Heddle's has this much private area.
+inline constexpr uint16_t kPrivateSize = sizeof(Metadata);
+
+/// Free bytes in front of a received frame. Ethdev drivers leave RTE_PKTMBUF_HEADROOM (128) only.
+inline constexpr uint16_t kHeadroom = 256;
+
+inline Metadata& metadata(rte_mbuf* frame) noexcept {
+    return *static_cast<Metadata*>(rte_mbuf_to_priv(frame));
+}
+inline const Metadata& metadata(const rte_mbuf* frame) noexcept {
+    return metadata(const_cast<rte_mbuf*>(frame));
+}
+
+inline void Metadata::shift(int bytes) noexcept {
+    for (uint16_t* offset : {&l3_offset, &l4_offset, &payload_offset, &inner_l3_offset,
+                             &inner_l4_offset, &inner_payload_offset}) {
+        if (*offset != 0) *offset = static_cast<uint16_t>(*offset + bytes);
+    }
+}
+
+}  // namespace heddle::packet
