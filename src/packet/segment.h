@@ -1,0 +1,50 @@
+#pragma once
+
+#include <rte_mbuf.h>
+
+#include <cstdint>
+#include <span>
+#include <tl/expected.hpp>
+
+#include "packet/drop.h"
+#include "packet/pools.h"
+
+namespace heddle::packet {
+
+/// Below this no sender goes: Linux's TCP_MIN_GSO_SIZE (include/net/tcp.h), which is an MSS of 48
+/// less 40 bytes of options.
+inline constexpr uint16_t kMinGsoSize = 8;
+
+/// Into so many segments a superframe may fall apart. A 64 KB frame at the lowest MSS Linux sends,
+/// 48 with 12 of it taken by timestamps (tcp_min_snd_mss), makes 1820. Without a bound a hostile
+/// gso_size turned one frame into 65,000.
+inline constexpr uint32_t kMaxSegments = 2048;
+
+/// Packets this frame is on the wire: 1, or the segments of a superframe.
+uint32_t segment_count(const rte_mbuf* frame) noexcept;
+
+/// Software segmentation (GSO) of a superframe, for an egress that cannot do it.
+///
+/// Needs parsed metadata with gso != none, and IP lengths that agree with the frame; both are
+/// checked. VLAN tags, IPv4 options, IPv6 extension headers and TCP options go into every segment.
+/// As Linux does (net/ipv4/tcp_offload.c, udp_offload.c): the TCP sequence number advances by
+/// gso_size, CWR stays on the first segment only, FIN and PSH on the last only, and the IPv4
+/// identification counts up.
+///
+/// The payload is copied, so segments are exclusive; one that fits a small buffer is a single mbuf.
+/// A superframe whose payload fits one segment becomes that segment without a copy. All segments
+/// have the metadata of the superframe with gso == none and this checksum state:
+///   complete_checksum  `good`, or `unknown` if the superframe's was, since nobody vouched for the
+///   payload otherwise          `partial`, for an egress that completes it
+///
+/// Writes the segments to `out` in order and returns how many; kMaxSegments always suffice. All or
+/// nothing: on tx_no_buffer (pool exhausted) and on tx_bad_segment (more segments than kMaxSegments
+/// or than `out` holds, gso_size below kMinGsoSize, headers that contradict metadata, checksum
+/// `bad`, a superframe inside a tunnel) no segment exists. The superframe is freed in any case.
+///
+/// Any thread may call it; the only memory it allocates is buffers of pools.small().
+[[nodiscard]] tl::expected<uint32_t, DropReason> segment(rte_mbuf* frame, const Pools& pools,
+                                                         bool complete_checksum,
+                                                         std::span<rte_mbuf*> out) noexcept;
+
+}  // namespace heddle::packet
