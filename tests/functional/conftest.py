@@ -1,0 +1,69 @@
+"""Fixtures of the functional tests: a site (heddled with its stations), and what must be true at the
+end of every test."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from lab import shell  # noqa: E402
+from lab.daemon import HEDDLE, HEDDLED, Daemon  # noqa: E402
+from lab.netns import Lab  # noqa: E402
+from lab.site import Site  # noqa: E402
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for program in (HEDDLED, HEDDLE):
+        if not program.exists():
+            pytest.exit(f"{program} is not built: ./dev build", returncode=2)
+    shell.raise_on_sigterm()
+
+
+@pytest.fixture
+def lab() -> Iterator[Lab]:
+    """Namespaces and links, removed afterwards."""
+    with Lab() as made:
+        yield made
+
+
+@pytest.fixture
+def idle_daemon() -> Iterator[Daemon]:
+    """A heddled that has not been started: for tests of starting and stopping."""
+    daemon = Daemon()
+    yield daemon
+    reports = daemon.sanitizer_reports()
+    daemon.close()
+    assert not reports, reports
+
+
+@pytest.fixture
+def site(lab: Lab) -> Iterator[Site]:
+    """A running heddled and the means to connect stations to it. Afterwards every frame must be
+    accounted for, every buffer be back, the daemon end cleanly and leave no device behind."""
+    daemon = Daemon()
+    try:
+        daemon.start()
+        made = Site(lab, daemon)
+        yield made
+        made.close_links()
+        made.verify_accounts()
+        made.verify_clean_stop()
+    finally:
+        daemon.close()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Iterator[None]:
+    """Shows the daemon's log beside a failure."""
+    outcome = yield
+    report = outcome.get_result()  # type: ignore[attr-defined]
+    arguments = getattr(item, "funcargs", {})
+    if report.failed and "site" in arguments:
+        log = arguments["site"].daemon.log()
+        report.sections.append(("heddled's log", "\n".join(log.splitlines()[-60:])))
