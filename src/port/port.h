@@ -6,16 +6,13 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <tl/expected.hpp>
 
 #include "packet/counters.h"
 #include "packet/pools.h"
 #include "port/receive_arena.h"
+#include "port/result.h"
 
 namespace heddle::port {
-
-template <typename T>
-using Result = tl::expected<T, std::string>;  ///< the error is a sentence for the operator
 
 /// Frames per receive or transmit call.
 inline constexpr uint16_t kBurst = 64;
@@ -39,34 +36,39 @@ struct IoContext {
     uint16_t worker;  ///< 0 ... workers - 1
 };
 
-/// One incarnation of a device, open until the object is destroyed. A device that vanished is down for
-/// good; who wants it back makes a new object.
+/// One incarnation of a device, open until the object is destroyed. A device that vanished is down
+/// for good; who wants it back makes a new object.
 ///
 /// Concurrency: receive(), arm() and disarm() of one queue are called by one worker at a time (the
-/// queue's owner; ownership moves with release/acquire ordering). transmit() is called by all workers
-/// at once. Everything else belongs to the control thread. The object is destroyed after all workers
-/// have gone through a quiescent state without it.
+/// queue's owner; ownership moves with release/acquire ordering). transmit() is called by all
+/// workers at once. up(), failed() and capabilities() may be called by anybody. Everything else
+/// belongs to the control thread. The object is destroyed after all workers have gone through a
+/// quiescent state without it.
 class Port {
-public:
+ public:
     Port(const Port&) = delete;
     Port& operator=(const Port&) = delete;
     virtual ~Port() = default;
 
-    /// Receives up to frames.size() frames of a queue, without waiting. The caller owns them. Each has
-    /// its metadata set (all fields but ingress_port and scope) and at least an Ethernet header in the
+    /// Receives up to frames.size() frames of a queue, without waiting; fewer than are there when
+    /// they are large, so that a burst stays in the cache. The caller owns them. Each has its
+    /// metadata set (all fields but ingress_port and scope) and at least an Ethernet header in the
     /// first segment. Counts rx_frames and rx_bytes, also of frames it had to drop.
     virtual uint16_t receive(uint16_t queue, IoContext& io,
                              std::span<rte_mbuf*> frames) noexcept = 0;
 
-    /// Sends frames in order and takes ownership of all of them. Frames need nothing the capabilities
-    /// lack. Counts tx_frames and tx_bytes, or the reason a frame was dropped.
+    /// Sends frames in order and takes ownership of all of them. Frames need nothing the
+    /// capabilities lack. Counts tx_frames, tx_bytes and tx_packets, or the reason a frame was
+    /// dropped.
     virtual void transmit(IoContext& io, std::span<rte_mbuf* const> frames) noexcept = 0;
 
-    /// File descriptor that becomes readable when the queue has frames; -1 if it must be polled.
+    /// File descriptor that becomes readable when the queue has frames; -1 if it must be polled. It
+    /// is also reported (EPOLLERR) when the device fails, and from then on for ever: stop waiting
+    /// for it once failed().
     virtual int wakeup_fd(uint16_t queue) const noexcept = 0;
 
-    /// Makes wakeup_fd() fire for the next frame / undoes that. Frames that came before arm() may not
-    /// fire: poll once after it.
+    /// Makes wakeup_fd() fire for the next frame / undoes that. Frames that came before arm() may
+    /// not fire: poll once after it.
     virtual void arm(uint16_t queue) noexcept { (void)queue; }
     virtual void disarm(uint16_t queue) noexcept { (void)queue; }
 
@@ -75,10 +77,18 @@ public:
     const Capabilities& capabilities() const noexcept { return capabilities_; }
 
     /// False once the device failed for good or while its link is down.
-    bool up() const noexcept { return down_errno_.load(std::memory_order_relaxed) == 0 && link_up(); }
+    bool up() const noexcept { return link_up_.load(std::memory_order_relaxed) && !failed(); }
+
+    /// The device is gone: nothing but destroying the object helps.
+    bool failed() const noexcept { return failure() != 0; }
+
+    /// Looks whether the device is still there and its link up. Control calls it about once a
+    /// second and when LinkMonitor names the interface; workers notice much of it earlier by
+    /// errors.
+    virtual void refresh() noexcept = 0;
 
     /// Why up() is false, for the operator; empty while it is true.
-    virtual std::string down_reason() const;
+    virtual std::string down_reason() const = 0;
 
     /// Frames the device lost before receive() saw them (full socket buffer, no descriptor ...).
     virtual uint64_t rx_missed() noexcept { return 0; }
@@ -86,19 +96,30 @@ public:
     /// Sets the device's MTU (bytes of L3 packet).
     virtual Result<void> set_mtu(uint16_t mtu) = 0;
 
+    /// The operator deleted the port: what was to outlive the daemon (a persistent tap) goes when
+    /// the object is destroyed.
+    virtual void discard() noexcept {}
+
     /// Name of the driver as in the schema: "tap", "netdev", "ethdev".
     virtual const char* driver() const noexcept = 0;
 
-    /// The device is gone (an error that will not pass). Called by workers from receive/transmit.
-    void fail(int error) noexcept { down_errno_.store(error, std::memory_order_relaxed); }
-    bool failed() const noexcept { return down_errno_.load(std::memory_order_relaxed) != 0; }
-
-protected:
+ protected:
     Port() = default;
-    virtual bool link_up() const noexcept { return true; }
+
+    int failure() const noexcept { return failure_.load(std::memory_order_relaxed); }
+    void fail(int error) noexcept { failure_.store(error, std::memory_order_relaxed); }
+
+    bool link_up() const noexcept { return link_up_.load(std::memory_order_relaxed); }
+    /// Stores only what is new: workers read the line for every burst they send.
+    void set_link(bool up) noexcept {
+        if (link_up() != up) link_up_.store(up, std::memory_order_relaxed);
+    }
 
     Capabilities capabilities_;
-    std::atomic<int> down_errno_{0};
+
+ private:
+    std::atomic<int> failure_{0};  ///< errno
+    std::atomic<bool> link_up_{true};
 };
 
 }  // namespace heddle::port
