@@ -31,7 +31,8 @@ struct alignas(64) PortCounters {
     Counter tx_frames;
     Counter tx_bytes;
     Counter tx_packets;  ///< packets on the wire: a superframe counts as its segments
-    Counter replicated;  ///< extra copies made of frames received on this port (flooding)
+    Counter replicated;  ///< extra frames made: copies by flooding (counted on the port they came from),
+                         ///< segments beyond the first by software GSO (on the port they leave by)
     Counter consumed;    ///< frames received on this port that a service of Heddle itself took
     std::array<Counter, kDropReasonCount> drops;
 

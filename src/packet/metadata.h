@@ -45,8 +45,9 @@ struct Metadata {
     bool parsed = false;
     bool gso_ecn = false;   ///< virtio's VIRTIO_NET_HDR_GSO_ECN: CWR belongs to the first segment only
     bool has_hash = false;  ///< flow_hash is set
+    uint8_t pcp_dei = 0;    ///< priority and drop eligibility of a tag taken off: TCI bits 15 to 12
     uint32_t flow_hash = 0;
-    uint32_t reserved[7] = {};
+    uint32_t reserved[8] = {};
     void clear() noexcept { *this = Metadata{}; }
 
     /// Moves all offsets after `bytes` (may be negative) were put in front of them, as by a VLAN tag.

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "forwarding/ids.h"
+
+namespace heddle::forwarding {
+
+/// A port's membership in a bridge: where frames of the bridge enter and leave by that port. It packs
+/// into one word, which workers read and control replaces atomically.
+struct BridgePort {
+    PortId port = kNoPort;
+    BridgeId bridge = kNoBridge;
+    uint16_t vlan = 0;  ///< tag of its frames on the wire; 0: untagged
+    bool isolated = false;
+
+    uint64_t pack() const noexcept {
+        return uint64_t{port} | uint64_t{bridge} << 16 | uint64_t{vlan} << 32 |
+               uint64_t{isolated} << 48;
+    }
+    static BridgePort unpack(uint64_t word) noexcept {
+        return {static_cast<PortId>(word), static_cast<BridgeId>(word >> 16),
+                static_cast<uint16_t>(word >> 32), (word >> 48 & 1) != 0};
+    }
+};
+
+/// What a worker needs of a bridge. Immutable: control publishes a new one for every change.
+struct Bridge {
+    BridgeId id = kNoBridge;
+    uint32_t fdb_limit = 0;
+    bool vlan_transparent = false;
+    uint16_t group_forward_mask = 0;
+    std::vector<BridgePortId> flood;  ///< all its bridge ports
+};
+
+/// What workers count per bridge, rarely: a new address, a move, a refusal.
+struct BridgeCounters {
+    std::atomic<uint32_t> learned;  ///< entries in the FDB now, without static ones
+    std::atomic<uint64_t> limit_hits;
+    std::atomic<uint64_t> moves;
+
+    /// Takes a place for one more learned address, unless there are `limit` already.
+    bool reserve(uint32_t limit) noexcept {
+        if (learned.load(std::memory_order_relaxed) < limit &&
+            learned.fetch_add(1, std::memory_order_relaxed) < limit) {
+            return true;
+        }
+        limit_hits.fetch_add(1, std::memory_order_relaxed);
+        return false;
+    }
+};
+
+}  // namespace heddle::forwarding

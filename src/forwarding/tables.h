@@ -1,0 +1,73 @@
+#pragma once
+
+#include <atomic>
+
+#include "forwarding/bridge.h"
+#include "forwarding/fdb.h"
+#include "forwarding/ids.h"
+#include "forwarding/port_entry.h"
+#include "forwarding/zeroed_array.h"
+
+namespace heddle::forwarding {
+
+/// All that the data plane follows. Control stores into it; workers only read (and learn into the FDB).
+///
+/// Concurrency: a worker may keep what it loads until its next quiescent state. Control unpublishes
+/// first, waits for a grace period, frees then. Ids are reused only after one, too.
+class Tables {
+public:
+    explicit Tables(size_t fdb_buckets = Fdb::kDefaultBuckets)
+        : fdb(fdb_buckets),
+          ports_(kMaxPorts),
+          bridges_(kMaxBridges),
+          bridge_ports_(kMaxBridgePorts),
+          port_counters_(kMaxPorts),
+          storm_limits_(kMaxPorts),
+          bridge_counters_(kMaxBridges) {}
+
+    const PortEntry* port(PortId id) const noexcept {
+        return ports_[id].load(std::memory_order_acquire);
+    }
+    const Bridge* bridge(BridgeId id) const noexcept {
+        return bridges_[id].load(std::memory_order_acquire);
+    }
+    BridgePort bridge_port(BridgePortId id) const noexcept {
+        return BridgePort::unpack(bridge_ports_[id].load(std::memory_order_relaxed));
+    }
+    packet::PortCounters& counters(PortId id, unsigned worker) noexcept {
+        return port_counters_[id].of_worker[worker];
+    }
+    const packet::PortCounters& counters(PortId id, unsigned worker) const noexcept {
+        return port_counters_[id].of_worker[worker];
+    }
+    BridgeCounters& bridge_counters(BridgeId id) noexcept { return bridge_counters_[id]; }
+    RateLimit& storm_limit(PortId id) noexcept { return storm_limits_[id]; }
+
+    // ---- Control thread; the caller keeps what it publishes alive for a grace period longer --------
+
+    void publish(PortId id, const PortEntry* entry) noexcept {
+        ports_[id].store(entry, std::memory_order_release);
+    }
+    void publish(BridgeId id, const Bridge* bridge) noexcept {
+        bridges_[id].store(bridge, std::memory_order_release);
+    }
+    void publish(BridgePortId id, const BridgePort& bridge_port) noexcept {
+        bridge_ports_[id].store(bridge_port.pack(), std::memory_order_relaxed);
+    }
+
+    Fdb fdb;
+
+private:
+    struct WorkersCounters {
+        packet::PortCounters of_worker[kMaxWorkers];
+    };
+
+    ZeroedArray<std::atomic<const PortEntry*>> ports_;
+    ZeroedArray<std::atomic<const Bridge*>> bridges_;
+    ZeroedArray<std::atomic<uint64_t>> bridge_ports_;
+    ZeroedArray<WorkersCounters> port_counters_;
+    ZeroedArray<RateLimit> storm_limits_;
+    ZeroedArray<BridgeCounters> bridge_counters_;
+};
+
+}  // namespace heddle::forwarding

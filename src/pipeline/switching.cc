@@ -1,0 +1,203 @@
+#include "pipeline/switching.h"
+
+#include "net/ethernet.h"
+#include "packet/frame.h"
+#include "packet/replicate.h"
+#include "packet/segment.h"
+#include "pipeline/classify.h"
+
+namespace heddle::pipeline {
+namespace {
+
+using forwarding::Bridge;
+using forwarding::BridgePort;
+using forwarding::BridgePortId;
+using forwarding::Fdb;
+using forwarding::FdbValue;
+using forwarding::kNoBridgePort;
+using forwarding::PortEntry;
+using forwarding::PortId;
+using packet::DropReason;
+
+/// A frame between classification and forwarding, with its FDB lookups under way.
+struct Pending {
+    rte_mbuf* frame;
+    const Bridge* bridge;
+    BridgePortId ingress;
+    uint64_t destination_hash;
+    uint64_t source_hash;
+    Fdb::Key destination;
+    Fdb::Key source;
+};
+
+/// The bridge of a bridge port; most bursts stay in one.
+class BridgeCache {
+public:
+    explicit BridgeCache(const forwarding::Tables& tables) noexcept : tables_(tables) {}
+
+    const Bridge* of(BridgePortId id) noexcept {
+        if (id != id_) {
+            id_ = id;
+            bridge_ = tables_.bridge(tables_.bridge_port(id).bridge);
+        }
+        return bridge_;
+    }
+
+private:
+    const forwarding::Tables& tables_;
+    BridgePortId id_ = kNoBridgePort;
+    const Bridge* bridge_ = nullptr;
+};
+
+/// Bit of group_forward_mask for one of 01:80:c2:00:00:00 ... 0f; 0 for any other address.
+uint32_t local_group_bit(const net::MacAddress& address) noexcept {
+    return address.is_local_group() ? 1u << address.bytes()[5] : 0;
+}
+
+/// Classifies a frame and starts its lookups; false if it was dropped.
+bool prepare(Context& context, const PortEntry& ingress, BridgeCache& bridges, rte_mbuf* frame,
+             Pending& pending) noexcept {
+    if (frame->data_len < sizeof(net::EthernetHeader)) [[unlikely]] {
+        drop(context, ingress.id, DropReason::rx_runt, frame);
+        return false;
+    }
+    Classified classified{ingress.untagged,
+                          ingress.vlans == nullptr ? DropReason::port_not_attached
+                                                   : DropReason::vlan_not_allowed};
+    if (net::is_vlan_tag(rte_pktmbuf_mtod(frame, net::EthernetHeader*)->ethertype.value())) {
+        classified = classify_tagged(context.tables, ingress, frame);
+    }
+    const Bridge* bridge = classified.bridge_port == kNoBridgePort
+                               ? nullptr
+                               : bridges.of(classified.bridge_port);
+    if (bridge == nullptr) [[unlikely]] {
+        drop(context, ingress.id, classified.reason, frame);
+        return false;
+    }
+    const auto* header = rte_pktmbuf_mtod(frame, const net::EthernetHeader*);
+    if (header->source.is_multicast() || header->source.is_zero()) [[unlikely]] {
+        drop(context, ingress.id, DropReason::bad_source_mac, frame);
+        return false;
+    }
+    packet::Metadata& meta = packet::metadata(frame);
+    meta.ingress_port = ingress.id;
+    meta.scope = bridge->id;
+    const Fdb::Key destination(bridge->id, header->destination_u64());
+    const Fdb::Key source(bridge->id, header->source_u64());
+    pending = {frame,
+               bridge,
+               classified.bridge_port,
+               context.tables.fdb.hash(destination),
+               context.tables.fdb.hash(source),
+               destination,
+               source};
+    context.tables.fdb.prefetch(pending.source_hash);
+    if (header->destination.is_unicast()) context.tables.fdb.prefetch(pending.destination_hash);
+    return true;
+}
+
+void learn(Context& context, const Pending& pending) noexcept {
+    const Bridge& bridge = *pending.bridge;
+    forwarding::BridgeCounters& counters = context.tables.bridge_counters(bridge.id);
+    const Fdb::Learned learned =
+        context.tables.fdb.learn(pending.source, pending.source_hash, pending.ingress, context.tick,
+                                 [&] { return counters.reserve(bridge.fdb_limit); });
+    if (learned == Fdb::Learned::moved) counters.moves.fetch_add(1, std::memory_order_relaxed);
+}
+
+/// Hands a frame to the egress of a bridge port, tagged as the port wants it.
+void send(Context& context, const BridgePort& to, rte_mbuf* frame) noexcept {
+    if (to.vlan != 0) {
+        rte_mbuf* writable = packet::ensure_headroom(frame, sizeof(net::VlanTag), context.pools);
+        if (writable == nullptr) {
+            drop(context, to.port, DropReason::tx_no_buffer, frame);
+            return;
+        }
+        frame = writable;
+        push_vlan(frame, to.vlan);
+    }
+    context.egress.enqueue(to.port, frame);
+}
+
+void flood(Context& context, const PortEntry& ingress, const Pending& pending) noexcept {
+    rte_mbuf* frame = pending.frame;
+    if (!ingress.storm_limit->admit(context.now, packet::segment_count(frame))) {
+        drop(context, ingress.id, DropReason::storm_limit, frame);
+        return;
+    }
+    const BridgePort from = context.tables.bridge_port(pending.ingress);
+    // The last destination gets the frame itself: each one found sends a copy to the one before.
+    BridgePort last;
+    uint64_t copies = 0;
+    for (const BridgePortId id : pending.bridge->flood) {
+        if (id == pending.ingress) continue;
+        const BridgePort to = context.tables.bridge_port(id);
+        if (to.bridge != pending.bridge->id || (from.isolated && to.isolated)) continue;
+        if (last.port != forwarding::kNoPort) {
+            ++copies;
+            if (rte_mbuf* copy = packet::replicate(context.pools, frame)) {
+                send(context, last, copy);
+            } else {
+                context.tables.counters(last.port, context.worker).drop(DropReason::tx_no_buffer);
+            }
+        }
+        last = to;
+    }
+    if (last.port == forwarding::kNoPort) {
+        drop(context, ingress.id, DropReason::no_destination, frame);
+        return;
+    }
+    if (copies != 0) context.tables.counters(ingress.id, context.worker).replicated.add(copies);
+    send(context, last, frame);
+}
+
+void forward(Context& context, const PortEntry& ingress, const Pending& pending) noexcept {
+    const auto* header = rte_pktmbuf_mtod(pending.frame, const net::EthernetHeader*);
+    if (header->destination.is_multicast()) {
+        const uint32_t local_group = local_group_bit(header->destination);
+        if (local_group != 0 && (pending.bridge->group_forward_mask & local_group) == 0) {
+            drop(context, ingress.id, DropReason::link_local_group, pending.frame);
+            return;
+        }
+        flood(context, ingress, pending);
+        return;
+    }
+    const FdbValue found =
+        context.tables.fdb.find(pending.destination, pending.destination_hash);
+    if (found.bridge_port == kNoBridgePort) {
+        flood(context, ingress, pending);
+        return;
+    }
+    if (found.bridge_port == pending.ingress) {
+        drop(context, ingress.id, DropReason::same_port, pending.frame);
+        return;
+    }
+    const BridgePort to = context.tables.bridge_port(found.bridge_port);
+    if (to.bridge != pending.bridge->id) [[unlikely]] {  // being removed, its entries still there
+        drop(context, ingress.id, DropReason::port_gone, pending.frame);
+        return;
+    }
+    if (to.isolated && context.tables.bridge_port(pending.ingress).isolated) {
+        drop(context, ingress.id, DropReason::port_isolated, pending.frame);
+        return;
+    }
+    send(context, to, pending.frame);
+}
+
+}  // namespace
+
+void switch_burst(Context& context, const PortEntry& ingress,
+                  std::span<rte_mbuf*> frames) noexcept {
+    Pending pending[port::kBurst];
+    size_t count = 0;
+    BridgeCache bridges(context.tables);
+    for (rte_mbuf* frame : frames) {
+        if (prepare(context, ingress, bridges, frame, pending[count])) ++count;
+    }
+    for (size_t i = 0; i < count; ++i) {
+        learn(context, pending[i]);
+        forward(context, ingress, pending[i]);
+    }
+}
+
+}  // namespace heddle::pipeline
