@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+/// Ranges of the schema's values, as the comments of api/heddle.proto state them.
+namespace heddle::model {
+
+struct Range {
+    uint32_t least;
+    uint32_t most;
+};
+
+inline constexpr Range kWorkers{1, 64};
+inline constexpr Range kAgeingTime{10, 1'000'000};  ///< seconds
+inline constexpr Range kFdbLimit{0, 1'000'000};
+inline constexpr Range kMtu{68, 65521};
+inline constexpr Range kQueues{1, 64};
+inline constexpr Range kVlan{1, 4094};
+
+inline constexpr uint32_t kDefaultAgeingTime = 300;
+inline constexpr uint32_t kDefaultFdbLimit = 16384;
+inline constexpr uint16_t kDefaultMtu = 1500;
+inline constexpr uint32_t kDefaultStormLimit = 25000;  ///< frames per second
+
+inline constexpr uint32_t kLeastIpv6Mtu = 1280;  ///< RFC 8200, section 5
+
+/// How many objects there can be: what the forwarding tables have room for.
+inline constexpr size_t kMaxNetworks = 65535;
+inline constexpr size_t kMaxPorts = 4095;
+inline constexpr size_t kMaxAttachments = (1U << 18U) - 1;  ///< of ports to networks, all together
+
+}  // namespace heddle::model
