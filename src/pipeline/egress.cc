@@ -72,7 +72,6 @@ void Egress::flush_port(forwarding::PortId id, Buffer& buffer) noexcept {
     port::IoContext io{pools_, arena_, counters, worker_};
     // Frames that are ready are moved to the front; what has to be segmented interrupts the run.
     size_t ready = 0;
-    uint64_t packets = 0;
     auto send_ready = [&] {
         if (ready != 0) device.transmit(io, frames.first(ready));
         ready = 0;
@@ -85,23 +84,18 @@ void Egress::flush_port(forwarding::PortId id, Buffer& buffer) noexcept {
             continue;
         }
         if (meta.gso != Gso::none) {
-            packets += packet::segment_count(frame);
             if (!can_segment(capabilities, meta.gso)) {
                 send_ready();
                 transmit_segmented(device, io, frame);
                 continue;
             }
-        } else {
-            ++packets;
-            if ((meta.l4_checksum == L4Checksum::partial ||
-                 meta.inner_l4_checksum == L4Checksum::partial) &&
-                !capabilities.l4_checksum) {
-                packet::complete_l4_checksum(frame);
-            }
+        } else if ((meta.l4_checksum == L4Checksum::partial ||
+                    meta.inner_l4_checksum == L4Checksum::partial) &&
+                   !capabilities.l4_checksum) {
+            packet::complete_l4_checksum(frame);
         }
         frames[ready++] = frame;
     }
-    counters.tx_packets.add(packets);
     send_ready();
 }
 
