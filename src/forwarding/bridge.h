@@ -50,6 +50,12 @@ struct BridgeCounters {
         limit_hits.fetch_add(1, std::memory_order_relaxed);
         return false;
     }
+
+    /// Gives back a place that reserve() took, as the table had none.
+    void cancel() noexcept {
+        learned.fetch_sub(1, std::memory_order_relaxed);
+        limit_hits.fetch_add(1, std::memory_order_relaxed);
+    }
 };
 
 }  // namespace heddle::forwarding

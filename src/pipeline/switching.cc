@@ -99,10 +99,12 @@ bool prepare(Context& context, const PortEntry& ingress, BridgeCache& bridges, r
 void learn(Context& context, const Pending& pending) noexcept {
     const Bridge& bridge = *pending.bridge;
     forwarding::BridgeCounters& counters = context.tables.bridge_counters(bridge.id);
+    bool reserved = false;
     const Fdb::Learned learned =
         context.tables.fdb.learn(pending.source, pending.source_hash, pending.ingress, context.tick,
-                                 [&] { return counters.reserve(bridge.fdb_limit); });
+                                 [&] { return reserved = counters.reserve(bridge.fdb_limit); });
     if (learned == Fdb::Learned::moved) counters.moves.fetch_add(1, std::memory_order_relaxed);
+    if (learned == Fdb::Learned::full && reserved) counters.cancel();
 }
 
 /// Hands a frame to the egress of a bridge port, tagged as the port wants it.
