@@ -121,16 +121,14 @@ void FrameParser::ipv4(size_t offset) noexcept {
     parsed_.has_ip_options = header_length > sizeof(Ipv4Header);
     parsed_.ip_protocol = header.protocol;
     parsed_.has_ip_protocol = true;
+    parsed_.is_fragment = header.is_fragment();
+    parsed_.fragment_offset = header.fragment_offset();
+    const size_t next = offset + header_length;
     const size_t end = offset + length;
     if (!within(offset, header_length, end, Malformed::ip_bad_length)) return;
-
-    if (header.is_fragment()) [[unlikely]] {
-        parsed_.is_fragment = true;
-        parsed_.fragment_offset = header.fragment_offset();
-        if (parsed_.fragment_offset != 0)
-            return later_fragment(offset + header_length, header.protocol);
-    }
-    upper_layer(offset + header_length, end, header.protocol);
+    if (parsed_.fragment_offset != 0) [[unlikely]]
+        return later_fragment(next, header.protocol);
+    upper_layer(next, end, header.protocol);
 }
 
 void FrameParser::ipv6(size_t offset) noexcept {
