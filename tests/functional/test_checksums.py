@@ -86,9 +86,11 @@ def test_frame_leaves_for_a_wire_with_only_the_pseudo_header_sum(
         version, protocol, source.mac)))
     for frame in sent:
         link.send(*frames.make_partial(frame))
-    for got, expected in zip(sink.frames(len(sent)), sent):
-        frames.assert_checksums(got[:len(expected)])
-        assert got[:len(expected)] == expected
+    captured = sink.frames(len(sent))
+    assert captured[:-1] == sent[:-1]
+    # Zero may be written as either of its two forms, except that UDP has but one.
+    packet = frames.assert_checksums(captured[-1])
+    assert UDP not in packet or packet[UDP].chksum == 0xFFFF
 
 
 def zero_sum_payload(version: int, protocol: str, source: str) -> bytes:
