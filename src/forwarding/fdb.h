@@ -49,6 +49,7 @@ public:
         uint64_t bits() const noexcept { return bits_; }
         BridgeId bridge() const noexcept { return static_cast<BridgeId>(bits_ >> 48); }
         uint64_t mac() const noexcept { return bits_ & ((uint64_t{1} << 48) - 1); }
+        net::MacAddress mac_address() const noexcept { return net::MacAddress::from_u64(mac()); }
 
     private:
         uint64_t bits_ = 0;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstring>
 
 #include "forwarding/bridge.h"
 #include "forwarding/fdb.h"
@@ -53,6 +54,14 @@ public:
     }
     void publish(BridgePortId id, const BridgePort& bridge_port) noexcept {
         bridge_ports_[id].store(bridge_port.pack(), std::memory_order_relaxed);
+    }
+
+    /// Begin anew with the next owner of the id. No worker may be using it.
+    void reset_port_counters(PortId id) noexcept {
+        std::memset(static_cast<void*>(&port_counters_[id]), 0, sizeof(WorkersCounters));
+    }
+    void reset_counters(BridgeId id) noexcept {
+        std::memset(static_cast<void*>(&bridge_counters_[id]), 0, sizeof(BridgeCounters));
     }
 
     Fdb fdb;

@@ -56,6 +56,16 @@ class MacAddress {
         return low | (static_cast<uint64_t>(high) << 32);
     }
 
+    /// The address that to_u64() gives `bits` for; the upper 16 bits are ignored.
+    static MacAddress from_u64(uint64_t bits) noexcept {
+        const auto low = static_cast<uint32_t>(bits);
+        const auto high = static_cast<uint16_t>(bits >> 32);
+        MacAddress mac;
+        std::memcpy(mac.bytes_.data(), &low, sizeof(low));
+        std::memcpy(mac.bytes_.data() + sizeof(low), &high, sizeof(high));
+        return mac;
+    }
+
     friend constexpr auto operator<=>(const MacAddress&, const MacAddress&) = default;
 
  private:
