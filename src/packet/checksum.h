@@ -2,17 +2,28 @@
 
 #include <rte_mbuf.h>
 
+#include <cstddef>
 #include <cstdint>
 
+#include "net/tcp.h"
+#include "net/udp.h"
+
 /// Completes checksums that a sender left to hardware, for the egress that has none.
-/// The frame's first segment must be exclusive (is_exclusive), because the checksum is written
-/// there.
+/// The segment that holds the checksum must be exclusive (packet/frame.h): it is written there.
 namespace heddle::packet {
 
+/// Offset of the checksum within a TCP or UDP header that ends at `payload_offset`. Its length
+/// tells the two apart, because metadata names the protocol of the outer packet only.
+constexpr uint16_t checksum_field(uint16_t l4_offset, uint16_t payload_offset) noexcept {
+    return payload_offset - l4_offset == sizeof(net::UdpHeader)
+               ? offsetof(net::UdpHeader, checksum)
+               : offsetof(net::TcpHeader, checksum);
+}
+
 /// Turns every `partial` checksum of a frame, the inner one first, into a full one and its state
-/// into `good`. Sums up the payload across segments, as far as the IP length says; link-layer
-/// padding is not part of it. Leaves checksums of any other state alone. Needs parsed metadata and
-/// gso == none.
+/// into `good`. Sums up the payload across segments, as far as the UDP or IP length says;
+/// link-layer padding is not part of it. Leaves checksums of any other state alone. Needs parsed
+/// metadata and gso == none.
 void complete_l4_checksum(rte_mbuf* frame) noexcept;
 
 /// Writes the Internet checksum (RFC 1071) of everything from `start` to the end of the frame into

@@ -7,12 +7,13 @@
 #include <cstdint>
 #include <span>
 
+#include "net/parser.h"
 #include "packet/pools.h"
 
 /// Small helpers on frames, that is on chains of mbufs.
 ///
 /// A frame has one owner, who may change the rte_mbuf of each of its segments. The bytes may be
-/// shared, but only as rte_pktmbuf_clone() shares them: then a segment is indirect, or others are
+/// shared, but only as rte_pktmbuf_attach() shares them: then a segment is indirect, or others are
 /// attached to it.
 namespace heddle::packet {
 
@@ -82,6 +83,20 @@ class ChainReader {
 inline std::byte* prepend(rte_mbuf* frame, uint16_t bytes) noexcept {
     metadata(frame).shift(bytes);
     return reinterpret_cast<std::byte*>(rte_pktmbuf_prepend(frame, bytes));
+}
+
+/// Parses a frame as net::parse_frame() does. Headers that straddle segments are pulled into the
+/// first one; only where that was not possible the result is `incomplete`. Metadata is left alone.
+net::ParsedHeaders parse_headers(rte_mbuf* frame) noexcept;
+
+/// Notes in the metadata where the headers of a frame are.
+inline void set_headers(Metadata& metadata, const net::ParsedHeaders& headers) noexcept {
+    metadata.l3_offset = headers.l3_offset;
+    metadata.l4_offset = headers.l4_offset;
+    metadata.payload_offset = headers.payload_offset;
+    metadata.ethertype = headers.ethertype;
+    metadata.ip_protocol = headers.ip_protocol;
+    metadata.parsed = true;
 }
 
 }  // namespace heddle::packet
