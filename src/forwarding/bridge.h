@@ -43,9 +43,11 @@ struct BridgeCounters {
 
     /// Takes a place for one more learned address, unless there are `limit` already.
     bool reserve(uint32_t limit) noexcept {
-        if (learned.load(std::memory_order_relaxed) < limit &&
-            learned.fetch_add(1, std::memory_order_relaxed) < limit) {
-            return true;
+        uint32_t present = learned.load(std::memory_order_relaxed);
+        while (present < limit) {
+            if (learned.compare_exchange_weak(present, present + 1, std::memory_order_relaxed)) {
+                return true;
+            }
         }
         limit_hits.fetch_add(1, std::memory_order_relaxed);
         return false;
