@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "forwarding/ids.h"
@@ -20,19 +21,22 @@ struct FdbValue {
 
 /// The forwarding database of all bridges: (bridge, MAC) -> bridge port.
 ///
-/// A table of one-cache-line buckets of four entries; a key lives in its first bucket or, when that is
-/// full, in its second. It is sized so that both being full is a matter of one in a million. rte_hash
+/// A table of one-cache-line buckets of four entries; a key lives in its first bucket or, when that
+/// fills up, in its second if there is more room. With as many random keys as buckets 2 % live in the
+/// second, and one such filling in seventy meets a key for which both are full. rte_hash
 /// would do, but copies keys out of line (two more cache lines per lookup: 44 to 63 cycles a key here
 /// against about 20) and takes a lock to insert.
 ///
 /// Concurrency:
 /// - find(), learn(): any number of registered worker threads, without locks, inside an RCU read
 ///   section (between two quiescent states).
-/// - all others: one control thread. It retires an entry by taking its value away, which is visible at
-///   once; the slot is free for another key only after release() following a grace period, so that
-///   a reader never sees the value of one key under another.
-/// - Two workers that learn one new address at the same time may leave it in two slots. All of them are
-///   changed and retired together; find() takes the first.
+/// - all others: one control thread. It retires an entry by taking its value and its key away, which
+///   is visible at once; the slot is free for another key only after release() following a grace
+///   period, when no reader is left that saw the old key there: a reader never gets the value of one
+///   key under another.
+/// - Two threads that add one address at the same time may leave it in two slots, which they make
+///   agree. All of them are changed together; find() takes the first. Each was asked for (`may_add`)
+///   and is retired by itself.
 class Fdb {
 public:
     /// A bridge and a MAC address; never 0, as 0 is the mark of a free slot.
@@ -77,7 +81,7 @@ public:
         added,      ///< new
         moved,      ///< was at another bridge port
         is_static,  ///< a static entry says otherwise; nothing changed
-        full        ///< no free slot; nothing changed
+        full        ///< `may_add` said no, or no free slot; nothing changed
     };
 
     /// Records that `key` sent a frame by way of `bridge_port` at `now`. `may_add` is asked, and may
@@ -88,8 +92,9 @@ public:
 
     // ---- Control thread ------------------------------------------------------------------------
 
-    /// Makes or replaces an entry; false if the table is full.
-    bool set_static(Key key, BridgePortId bridge_port) noexcept;
+    /// Makes or replaces an entry. Returns how many learned ones became it; nullopt if the table is
+    /// full.
+    std::optional<unsigned> set_static(Key key, BridgePortId bridge_port) noexcept;
 
     struct Entry {
         Key key;
@@ -100,9 +105,12 @@ public:
     void for_each(const std::function<void(const Entry&)>& visit) const;
 
     /// Takes away the entries for which `remove` is true, in the buckets from `first` on, `count` of them
-    /// (all by default). Returns how many. Their slots wait for release().
+    /// (all by default). Returns how many. Their slots wait for release(). `remove` may be asked again
+    /// about an entry that a worker changed meanwhile, so it must not count; `retired` is called once
+    /// for each that went, as it was in the end.
     size_t retire_if(const std::function<bool(const Entry&)>& remove, size_t first = 0,
-                     size_t count = SIZE_MAX);
+                     size_t count = SIZE_MAX,
+                     const std::function<void(const Entry&)>& retired = {});
 
     /// Frees the slots retired before the last grace period: call after an RCU grace period has
     /// passed since the last retire_if().
@@ -114,7 +122,8 @@ public:
 private:
     static constexpr unsigned kWays = 4;
 
-    // A slot is free (key 0), being filled or retired (key, value 0), or live (key, value).
+    // A slot is free (key 0, value 0), being filled (key, value 0), live (key, value) or retired
+    // (kRetiredKey, value 0).
     struct Slot {
         std::atomic<uint64_t> key;
         std::atomic<uint64_t> value;
@@ -123,6 +132,8 @@ private:
         Slot slots[kWays];
     };
     static_assert(sizeof(Bucket) == 64);
+
+    static constexpr uint64_t kRetiredKey = UINT64_MAX;  ///< a broadcast address: nobody looks it up
 
     // Value bits: bridge port 24 | tick 32 | static 1 | live 1.
     static constexpr uint64_t kLive = 1;
@@ -147,6 +158,8 @@ private:
 
     /// Takes a free slot for a key: its value is still 0. nullptr if both buckets are full.
     Slot* claim(Key key, uint64_t hash) noexcept;
+    Learned add(Key key, uint64_t hash, uint64_t value) noexcept;
+    unsigned used(size_t bucket) const noexcept;
 
     /// Applies `change(slot, value)` to every live slot of the key.
     template <typename Change>
@@ -180,8 +193,8 @@ template <typename Change>
 void Fdb::for_each_slot(Key key, uint64_t hash, Change change) noexcept {
     for (size_t index : {first_bucket(hash), second_bucket(hash)}) {
         for (Slot& slot : buckets_[index].slots) {
-            if (slot.key.load(std::memory_order_relaxed) != key.bits()) continue;
-            uint64_t value = slot.value.load(std::memory_order_acquire);
+            if (slot.key.load(std::memory_order_seq_cst) != key.bits()) continue;
+            const uint64_t value = slot.value.load(std::memory_order_seq_cst);
             if (value != 0) change(slot, value);
         }
     }
@@ -206,6 +219,7 @@ Fdb::Learned Fdb::learn(Key key, uint64_t hash, BridgePortId bridge_port, Tick n
             return Learned::known;
         }
         for_each_slot(key, hash, [&](Slot& duplicate, uint64_t old) {
+            if ((old & kStatic) != 0) return;
             duplicate.value.compare_exchange_strong(old, pack(bridge_port, now, 0),
                                                     std::memory_order_release,
                                                     std::memory_order_relaxed);
@@ -213,10 +227,7 @@ Fdb::Learned Fdb::learn(Key key, uint64_t hash, BridgePortId bridge_port, Tick n
         return Learned::moved;
     }
     if (!may_add()) return Learned::full;
-    slot = claim(key, hash);
-    if (slot == nullptr) return Learned::full;
-    slot->value.store(pack(bridge_port, now, 0), std::memory_order_release);
-    return Learned::added;
+    return add(key, hash, pack(bridge_port, now, 0));
 }
 
 }  // namespace heddle::forwarding

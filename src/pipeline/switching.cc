@@ -104,7 +104,7 @@ void learn(Context& context, const Pending& pending) noexcept {
         context.tables.fdb.learn(pending.source, pending.source_hash, pending.ingress, context.tick,
                                  [&] { return reserved = counters.reserve(bridge.fdb_limit); });
     if (learned == Fdb::Learned::moved) counters.moves.fetch_add(1, std::memory_order_relaxed);
-    if (learned == Fdb::Learned::full && reserved) counters.cancel();
+    if (reserved && learned != Fdb::Learned::added) [[unlikely]] counters.cancel();
 }
 
 /// Hands a frame to the egress of a bridge port, tagged as the port wants it.
