@@ -2,6 +2,7 @@
 
 #include <linux/if_addr.h>
 #include <linux/rtnetlink.h>
+#include <net/if_arp.h>
 #include <netlink/route/addr.h>
 #include <netlink/route/link.h>
 #include <netlink/route/route.h>
@@ -69,8 +70,16 @@ Result<Netlink> Netlink::open(const NetworkNamespace& where) {
 }
 
 Result<std::optional<Link>> Netlink::find(const std::string& name) {
+    return find(0, name.c_str());
+}
+
+Result<std::optional<Link>> Netlink::find(int index) {
+    return find(index, nullptr);
+}
+
+Result<std::optional<Link>> Netlink::find(int index, const char* name) {
     rtnl_link* found = nullptr;
-    const int status = rtnl_link_get_kernel(socket_.get(), 0, name.c_str(), &found);
+    const int status = rtnl_link_get_kernel(socket_.get(), index, name, &found);
     if (status == -NLE_NODEV || status == -NLE_OBJ_NOTFOUND) return std::nullopt;
     if (auto done = check(status); !done) return tl::unexpected(done.error());
     const LinkHandle handle(found);
@@ -81,6 +90,7 @@ Result<std::optional<Link>> Netlink::find(const std::string& name) {
                 .flags = rtnl_link_get_flags(found),
                 .mtu = rtnl_link_get_mtu(found),
                 .master = rtnl_link_get_master(found),
+                .ethernet = rtnl_link_get_arptype(found) == ARPHRD_ETHER,
                 .carrier = rtnl_link_get_carrier(found) != 0,
                 .tx_dropped = rtnl_link_get_stat(found, RTNL_LINK_TX_DROPPED)};
 }

@@ -24,6 +24,7 @@ struct Link {
     uint32_t flags = 0;       ///< IFF_UP, IFF_LOWER_UP ...
     uint32_t mtu = 0;         ///< bytes of L3 packet
     int master = 0;           ///< index of the bridge, bond ... it belongs to; 0 if none
+    bool ethernet = false;    ///< frames begin with an Ethernet header
     bool carrier = false;     ///< also known while the interface is down
     uint64_t tx_dropped = 0;  ///< frames the host meant to send and the driver dropped
 
@@ -50,6 +51,7 @@ class Netlink {
 
     /// Nothing if there is no such interface.
     Result<std::optional<Link>> find(const std::string& name);
+    Result<std::optional<Link>> find(int index);
 
     Result<void> change(int index, const LinkChange& change);
 
@@ -69,6 +71,7 @@ class Netlink {
     };
     explicit Netlink(nl_sock* socket) noexcept : socket_(socket) {}
 
+    Result<std::optional<Link>> find(int index, const char* name);
     Result<bool> has_default_route(int index, const net::IpAddress& gateway);
 
     std::unique_ptr<nl_sock, Free> socket_;
