@@ -11,7 +11,6 @@ import contextlib
 from collections.abc import Callable
 
 import paths
-from lab_path import REPOSITORY  # noqa: F401
 from lab import iperf, shell
 from report import Results, machine_cpu_seconds
 

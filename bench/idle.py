@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import time
 
-from lab_path import REPOSITORY  # noqa: F401
 from lab import shell
 from lab.netns import Lab
 from lab.raw import RawLink

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import paths
-from lab_path import REPOSITORY  # noqa: F401
 from lab import pcap, shell
 from lab.daemon import Daemon
 from ovs import OpenVSwitch

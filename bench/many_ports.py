@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from lab_path import REPOSITORY  # noqa: F401
 from lab import shell
 from lab.daemon import Daemon
 from lab.netns import Lab

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 
-from lab_path import REPOSITORY  # noqa: F401
 from lab import shell
 from lab.netns import Lab
 from many_ports import idle_site

@@ -11,11 +11,10 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from lab_path import REPOSITORY
 from lab import shell
 from lab.netns import Namespace
 
-PEERS = REPOSITORY / "build" / "peers"
+PEERS = Path(__file__).resolve().parents[1] / "build" / "peers"
 _HUGEPAGES = Path("/proc/sys/vm/nr_hugepages")
 _HUGEPAGES_WANTED = 640  # of 2 MB: 1 GB of buffers and room to spare
 

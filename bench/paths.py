@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab_path import REPOSITORY  # noqa: F401
 from lab import iperf, shell
 from lab.daemon import Daemon
 from lab.netns import Lab, Namespace

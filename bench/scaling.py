@@ -10,7 +10,6 @@ import time
 from pathlib import Path
 
 import paths
-from lab_path import REPOSITORY  # noqa: F401
 from lab import pcap, shell
 from lab.daemon import Daemon
 from report import Results

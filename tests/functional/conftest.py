@@ -3,19 +3,14 @@ end of every test."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from lab import shell  # noqa: E402
-from lab.daemon import HEDDLE, HEDDLED, Daemon  # noqa: E402
-from lab.netns import Lab  # noqa: E402
-from lab.site import Site  # noqa: E402
+from lab import shell
+from lab.daemon import HEDDLE, HEDDLED, Daemon
+from lab.netns import Lab
+from lab.site import Site
 
 
 def pytest_configure(config: pytest.Config) -> None:
