@@ -117,6 +117,8 @@ def run() -> None:
         with step("starting heddled"):
             daemon = cleanup.enter_context(contextlib.closing(Daemon()))
             daemon.start()
+        # Runs first when things unwind: a second Ctrl-C must not interrupt the removal.
+        cleanup.callback(shell.ignore_interrupts)
         with step(f"heddle apply -f examples/{EXAMPLE.name}"):
             daemon.client.run("apply", "-f", str(EXAMPLE))
             shell.wait_until(lambda: daemon.client.status().get("ports_up") == 4, "4 ports are up")

@@ -69,3 +69,9 @@ def raise_on_sigterm() -> None:
     def handler(signum: int, frame: object) -> None:
         raise KeyboardInterrupt
     signal.signal(signal.SIGTERM, handler)
+
+
+def ignore_interrupts() -> None:
+    """From now on neither Ctrl-C nor SIGTERM interrupts: for cleanup."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
