@@ -28,6 +28,8 @@ inline constexpr uint32_t kLeastIpv6Mtu = 1280;  ///< RFC 8200, section 5
 /// How many objects there can be: what the forwarding tables have room for.
 inline constexpr size_t kMaxNetworks = 65535;
 inline constexpr size_t kMaxPorts = 4095;
+inline constexpr size_t kMaxStaticEntries = 65536;          ///< of all networks together
+inline constexpr size_t kMaxAddresses = 64;                 ///< of one interface
 inline constexpr size_t kMaxAttachments = (1U << 18U) - 1;  ///< of ports to networks, all together
 
 }  // namespace heddle::model
