@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import statistics
 from collections.abc import Callable
 
 import paths
@@ -70,8 +71,8 @@ def main() -> None:
     gbits.print_values("Gbit/s")
     print("\n# medians beside throughput")
     for name in gbits.values:
-        print(f"  {name:<28} {sorted(cpu_per_gb[name])[len(cpu_per_gb[name]) // 2]:.2f} CPU-s/GB"
-              f"   RTT {sorted(rtts[name])[len(rtts[name]) // 2]:.0f} us")
+        print(f"  {name:<28} {statistics.median(cpu_per_gb[name]):.2f} CPU-s/GB   "
+              f"RTT {statistics.median(rtts[name]):.0f} us")
     print()
     for case, (ours, peers) in CASES.items():
         gbits.case(case, ours, peers, "Gbit/s")

@@ -7,7 +7,6 @@ import contextlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from lab import iperf, shell
 from lab.daemon import Daemon
@@ -48,15 +47,14 @@ def linux_bridge(rps: bool) -> Iterator[Connection]:
     with Lab() as lab:
         client, server = lab.namespace(), lab.namespace()
         hosts = [lab.veth(client), lab.veth(server)]
-        lab.bridge(hosts)
+        home = lab.bridge(hosts)
         _addresses(client, server)
         if rps:
             mask = f"{(1 << (os.cpu_count() or 1)) - 1:x}"
-            for host in hosts:
-                Path(f"/sys/class/net/{host}/queues/rx-0/rps_cpus").write_text(mask)
-            for namespace in (client, server):
+            for namespace, interface in ((home, hosts[0]), (home, hosts[1]), (client, "eth0"),
+                                         (server, "eth0")):
                 namespace.run("sh", "-c",
-                              f"echo {mask} > /sys/class/net/eth0/queues/rx-0/rps_cpus")
+                              f"echo {mask} > /sys/class/net/{interface}/queues/rx-0/rps_cpus")
         yield Connection(client, server).wait()
 
 

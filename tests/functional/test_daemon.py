@@ -44,14 +44,14 @@ def test_second_daemon_on_one_socket_is_refused(site: Site) -> None:
     assert site.client.status()["pid"] == site.daemon.pid, "the first one lost its socket"
 
 
-def test_second_daemon_on_one_state_directory_is_refused(site: Site) -> None:
+def test_second_daemon_on_one_state_file_is_refused(site: Site) -> None:
     second = Daemon()
-    second.state_directory = site.daemon.state_directory
+    second.state_path = site.daemon.state_path
     try:
         code, log = second.start_failing()
     finally:
         second.close()
-    assert code != 0 and str(site.daemon.state_directory) in log, log
+    assert code != 0 and str(site.daemon.state_path) in log, log
 
 
 def test_socket_of_a_killed_daemon_is_no_obstacle(idle_daemon: Daemon) -> None:
@@ -121,20 +121,13 @@ def test_kill_loses_no_state(site: Site) -> None:
     site.wait_for_ping(client, server)
 
 
-def state_file(daemon: Daemon) -> Path:
-    files = [path for path in daemon.state_directory.rglob("*")
-             if path.is_file() and path.stat().st_size > 0]
-    assert files, "no state file was written"
-    return max(files, key=lambda path: path.stat().st_size)
-
-
 @pytest.mark.parametrize("damage", ["torn", "foreign", "noise", "empty"])
 def test_damaged_state_file_is_refused(idle_daemon: Daemon, damage: str) -> None:
     """Never half read: the daemon says which file it is and leaves it as it was."""
     idle_daemon.start()
     idle_daemon.client.apply({"networks": [{"name": f"n{number}"} for number in range(50)]})
     assert idle_daemon.stop() == 0
-    path = state_file(idle_daemon)
+    path = idle_daemon.state_path
     data = path.read_bytes()
     damaged = {"torn": data[:len(data) * 2 // 3], "foreign": b"#!/bin/sh\nexit 0\n",
                "noise": os.urandom(len(data)), "empty": b""}[damage]
@@ -144,8 +137,8 @@ def test_damaged_state_file_is_refused(idle_daemon: Daemon, damage: str) -> None
     assert path.read_bytes() == damaged
 
 
-def test_state_directory_that_cannot_be_written_is_named(idle_daemon: Daemon) -> None:
-    idle_daemon.state_directory = Path("/proc/nowhere")
+def test_state_file_that_cannot_be_written_is_named(idle_daemon: Daemon) -> None:
+    idle_daemon.state_path = Path("/proc/nowhere/state")
     code, log = idle_daemon.start_failing()
     assert code != 0 and "/proc/nowhere" in log, log
 

@@ -96,20 +96,19 @@ class _Zeroes(dict[str, int]):
 
 
 class Daemon:
-    """heddled with its own socket and state directory, both removed by close()."""
+    """heddled with its own socket and state file, both removed by close()."""
 
     def __init__(self) -> None:
         self.directory = Path(tempfile.mkdtemp(prefix="heddle-"))
         self.socket_path = self.directory / "heddled.sock"
-        self.state_directory = self.directory / "state"
-        self.state_directory.mkdir()
+        self.state_path = self.directory / "state"
         self.log_path = self.directory / "heddled.log"
         self.client = Client(self.socket_path)
         self.process: subprocess.Popen[str] | None = None
 
     def command(self) -> list[str]:
         return [str(HEDDLED), "--socket", str(self.socket_path),
-                "--state-dir", str(self.state_directory)]
+                "--state", str(self.state_path)]
 
     def start(self, prefix: Sequence[str] = (), options: Sequence[str] = ()) -> None:
         """Starts it, by way of `prefix` (such as taskset), and returns when it says that it is

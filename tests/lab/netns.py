@@ -125,16 +125,20 @@ class Lab:
         Path(f"/proc/sys/net/ipv6/conf/{host}/disable_ipv6").write_text("1")
         return host
 
-    def bridge(self, interfaces: list[str]) -> str:
-        """A Linux bridge over these host ends, up."""
-        bridge = self.unique("b")
-        shell.run("ip", "link", "add", bridge, "type", "bridge")
-        self._cleanup.callback(shell.run, "ip", "link", "delete", bridge, check=False)
-        Path(f"/proc/sys/net/ipv6/conf/{bridge}/disable_ipv6").write_text("1")
+    def bridge(self, interfaces: list[str]) -> Namespace:
+        """A Linux bridge over these host ends, in a namespace of its own, where netfilter can be kept
+        off the bridged frames without touching the machine's settings."""
+        home = self.namespace(ipv6=False)
+        home.run("ip", "link", "add", "br0", "type", "bridge")
+        for table in ("iptables", "ip6tables", "arptables"):
+            with home.entered():
+                if Path(f"/proc/sys/net/bridge/bridge-nf-call-{table}").exists():
+                    Path(f"/proc/sys/net/bridge/bridge-nf-call-{table}").write_text("0")
         for interface in interfaces:
-            shell.run("ip", "link", "set", interface, "master", bridge)
-        shell.run("ip", "link", "set", bridge, "up")
-        return bridge
+            shell.run("ip", "link", "set", interface, "netns", home.name)
+            home.run("ip", "link", "set", interface, "master", "br0", "up")
+        home.run("ip", "link", "set", "br0", "up")
+        return home
 
     def on_close(self, callback: Any, *arguments: Any) -> None:
         self._cleanup.callback(callback, *arguments)
