@@ -52,7 +52,7 @@ Classified classify_tagged(const forwarding::Tables& tables, const forwarding::P
                                    : kNoBridgePort;
         if (selected != kNoBridgePort) {
             if (net::is_vlan_tag(tag->ethertype.value()) && !transparent(tables, selected)) {
-                return {kNoBridgePort, DropReason::vlan_not_allowed};
+                return {kNoBridgePort, DropReason::bad_vlan_tag};
             }
             pop_vlan(frame);
             return {selected, {}};

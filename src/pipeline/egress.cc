@@ -16,12 +16,18 @@ using packet::Gso;
 using packet::L4Checksum;
 using packet::Metadata;
 
+/// A network's own tag in front of a tenant's two. More are part of what the MTU limits: otherwise a
+/// frame that is nothing but tags had no limit.
+constexpr unsigned kMostTags = 3;
+
 /// Bytes of link layer in front of the L3 packet, VLAN tags included.
 uint32_t link_layer_bytes(const rte_mbuf* frame) noexcept {
     uint32_t bytes = sizeof(net::EthernetHeader);
     const auto* header = rte_pktmbuf_mtod(frame, const net::EthernetHeader*);
     uint16_t type = header->ethertype.value();
-    while (net::is_vlan_tag(type) && bytes + sizeof(net::VlanTag) <= frame->data_len) {
+    for (unsigned tags = 0; tags < kMostTags && net::is_vlan_tag(type) &&
+                            bytes + sizeof(net::VlanTag) <= frame->data_len;
+         ++tags) {
         type = rte_pktmbuf_mtod_offset(frame, const net::VlanTag*, bytes)->ethertype.value();
         bytes += sizeof(net::VlanTag);
     }
@@ -32,7 +38,9 @@ uint32_t link_layer_bytes(const rte_mbuf* frame) noexcept {
 bool fits_mtu(const rte_mbuf* frame, uint16_t mtu) noexcept {
     const Metadata& meta = packet::metadata(frame);
     if (meta.gso != Gso::none) {
-        return uint32_t{meta.payload_offset} - meta.l3_offset + meta.gso_size <= mtu;
+        const uint32_t payload =
+            std::min<uint32_t>(meta.gso_size, frame->pkt_len - meta.payload_offset);
+        return uint32_t{meta.payload_offset} - meta.l3_offset + payload <= mtu;
     }
     return frame->pkt_len <= sizeof(net::EthernetHeader) + mtu ||
            frame->pkt_len - link_layer_bytes(frame) <= mtu;
