@@ -48,7 +48,7 @@ std::optional<IpAddress> IpAddress::parse(std::string_view text) noexcept {
 }
 
 std::string IpAddress::to_string() const {
-    return std::visit([](const auto& address) { return address.to_string(); }, address_);
+    return is_v4() ? v4()->to_string() : v6()->to_string();
 }
 
 }  // namespace heddle::net

@@ -82,7 +82,7 @@ class Ipv6Address {
     /// The upper (0) or lower (1) half in memory order, for checksums, comparisons and hashes.
     uint64_t half(unsigned index) const noexcept {
         uint64_t value;
-        std::memcpy(&value, bytes_.data() + 8 * index, sizeof(value));
+        std::memcpy(&value, bytes_.data() + sizeof(value) * index, sizeof(value));
         return value;
     }
 
@@ -134,16 +134,16 @@ class IpAddress {
     unsigned bits() const noexcept { return is_v4() ? Ipv4Address::kBits : Ipv6Address::kBits; }
 
     bool is_unspecified() const noexcept {
-        return std::visit([](const auto& a) { return a.is_unspecified(); }, address_);
+        return is_v4() ? v4()->is_unspecified() : v6()->is_unspecified();
     }
     bool is_loopback() const noexcept {
-        return std::visit([](const auto& a) { return a.is_loopback(); }, address_);
+        return is_v4() ? v4()->is_loopback() : v6()->is_loopback();
     }
     bool is_link_local() const noexcept {
-        return std::visit([](const auto& a) { return a.is_link_local(); }, address_);
+        return is_v4() ? v4()->is_link_local() : v6()->is_link_local();
     }
     bool is_multicast() const noexcept {
-        return std::visit([](const auto& a) { return a.is_multicast(); }, address_);
+        return is_v4() ? v4()->is_multicast() : v6()->is_multicast();
     }
 
     friend constexpr auto operator<=>(const IpAddress&, const IpAddress&) = default;

@@ -30,23 +30,23 @@ std::optional<IpPrefix> IpPrefix::parse(std::string_view text) noexcept {
 }
 
 std::string IpPrefix::to_string() const {
-    return std::visit([](const auto& prefix) { return prefix.to_string(); }, prefix_);
+    return is_v4() ? v4()->to_string() : v6()->to_string();
 }
 
 IpAddress IpPrefix::address() const noexcept {
-    return std::visit([](const auto& prefix) { return IpAddress(prefix.address()); }, prefix_);
+    return is_v4() ? IpAddress(v4()->address()) : IpAddress(v6()->address());
 }
 
 unsigned IpPrefix::length() const noexcept {
-    return std::visit([](const auto& prefix) { return prefix.length(); }, prefix_);
+    return is_v4() ? v4()->length() : v6()->length();
 }
 
 IpPrefix IpPrefix::network() const noexcept {
-    return std::visit([](const auto& prefix) { return IpPrefix(prefix.network()); }, prefix_);
+    return is_v4() ? IpPrefix(v4()->network()) : IpPrefix(v6()->network());
 }
 
 bool IpPrefix::has_host_bits() const noexcept {
-    return std::visit([](const auto& prefix) { return prefix.has_host_bits(); }, prefix_);
+    return is_v4() ? v4()->has_host_bits() : v6()->has_host_bits();
 }
 
 bool IpPrefix::contains(const IpAddress& address) const noexcept {

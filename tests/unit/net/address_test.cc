@@ -64,6 +64,12 @@ TEST(MacAddress, every_bit_changes_the_integer_and_its_upper_sixteen_bits_stay_c
     EXPECT_EQ(seen, 0xffff'ffff'ffffu);
 }
 
+TEST(MacAddress, integer_turns_back_into_the_address_whatever_the_upper_sixteen_bits_carry) {
+    const MacAddress mac(0x02, 0xab, 0xcd, 0x00, 0x7f, 0xff);
+    EXPECT_EQ(MacAddress::from_u64(mac.to_u64()), mac);
+    EXPECT_EQ(MacAddress::from_u64(mac.to_u64() | 0xbeef'0000'0000'0000), mac);
+}
+
 TEST(Ipv4Address, text_round_trips) {
     for (const char* text : {"0.0.0.0", "255.255.255.255", "192.0.2.1", "10.0.0.1"}) {
         const auto address = Ipv4Address::parse(text);
