@@ -9,7 +9,7 @@
 
 #include "packet/counters.h"
 #include "packet/frame.h"
-#include "packet/metadata.h"
+#include "packet/segment.h"
 #include "port/vnet_header.h"
 
 /// What the drivers of kernel devices (tap, netdev) share when they send.
@@ -41,28 +41,5 @@ inline unsigned gather(rte_mbuf* frame, VnetHeader& spare, std::span<iovec> out)
     }
     return used;
 }
-
-/// Adds up the frames a driver sent and counts them once per burst.
-class TransmitTally {
- public:
-    void add(const rte_mbuf* frame) noexcept {
-        const packet::Metadata& of = packet::metadata(frame);
-        ++frames_;
-        bytes_ += frame->pkt_len;
-        packets_ += of.gso == packet::Gso::none
-                        ? 1
-                        : (frame->pkt_len - of.payload_offset + of.gso_size - 1) / of.gso_size;
-    }
-    void count(packet::PortCounters& counters) const noexcept {
-        counters.tx_frames.add(frames_);
-        counters.tx_bytes.add(bytes_);
-        counters.tx_packets.add(packets_);
-    }
-
- private:
-    uint64_t frames_ = 0;
-    uint64_t bytes_ = 0;
-    uint64_t packets_ = 0;
-};
 
 }  // namespace heddle::port

@@ -17,6 +17,8 @@
 #include "net/ethernet.h"
 #include "port/gather.h"
 #include "port/netlink.h"
+#include "port/transmit_tally.h"
+#include "port/vlan_tag.h"
 #include "port/vnet_header.h"
 
 namespace heddle::port {
@@ -138,12 +140,6 @@ Result<void> check_usable(Netlink& netlink, const Link& link) {
     return {};
 }
 
-/// The VLAN tag the kernel took out of a frame; TPID 0 if there was none.
-struct StrippedTag {
-    uint16_t tpid = 0;
-    uint16_t tci = 0;
-};
-
 StrippedTag stripped_tag(msghdr& message) noexcept {
     const cmsghdr* control = CMSG_FIRSTHDR(&message);
     if (control == nullptr || control->cmsg_level != SOL_PACKET ||
@@ -155,15 +151,6 @@ StrippedTag stripped_tag(msghdr& message) noexcept {
     if ((data.tp_status & TP_STATUS_VLAN_VALID) == 0) return {};
     const bool has_tpid = (data.tp_status & TP_STATUS_VLAN_TPID_VALID) != 0;
     return {.tpid = has_tpid ? data.tp_vlan_tpid : net::ethertype::kVlan, .tci = data.tp_vlan_tci};
-}
-
-void insert_tag(rte_mbuf* frame, const StrippedTag& tag) noexcept {
-    packet::prepend(frame, kVlanBytes);  // kHeadroom has the room
-    auto* begin = rte_pktmbuf_mtod(frame, std::byte*);
-    constexpr size_t kAddresses = 2 * sizeof(net::MacAddress);
-    std::memmove(begin, begin + kVlanBytes, kAddresses);
-    const std::array<net::be16_t, 2> inserted{net::be16_t(tag.tpid), net::be16_t(tag.tci)};
-    std::memcpy(begin + kAddresses, inserted.data(), sizeof(inserted));
 }
 
 }  // namespace

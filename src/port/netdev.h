@@ -14,8 +14,8 @@
 namespace heddle::port {
 
 struct NetdevConfig {
-    std::string interface;
-    std::optional<uint16_t> mtu;  ///< default: what the interface has
+    std::string interface = {};
+    std::optional<uint16_t> mtu = {};  ///< default: what the interface has
     uint16_t queues = 1;
 };
 

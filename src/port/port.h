@@ -93,6 +93,9 @@ class Port {
     /// Frames the device lost before receive() saw them (full socket buffer, no descriptor ...).
     virtual uint64_t rx_missed() noexcept { return 0; }
 
+    /// Packet buffers the device keeps ready for reception, beside the worker's ReceiveArena.
+    virtual uint32_t buffers_held() const noexcept { return 0; }
+
     /// Sets the device's MTU (bytes of L3 packet).
     virtual Result<void> set_mtu(uint16_t mtu) = 0;
 

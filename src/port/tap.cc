@@ -14,6 +14,7 @@
 #include "net/ethernet.h"
 #include "port/gather.h"
 #include "port/netlink.h"
+#include "port/transmit_tally.h"
 #include "port/vnet_header.h"
 
 namespace heddle::port {

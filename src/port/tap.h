@@ -15,11 +15,11 @@
 namespace heddle::port {
 
 struct TapConfig {
-    std::string interface;          ///< name of the Linux interface, 1 to 15 characters
-    std::string network_namespace;  ///< where it shall be; see NetworkNamespace::open()
-    std::optional<net::MacAddress> mac;
-    std::vector<net::IpPrefix> addresses;
-    std::vector<net::IpAddress> gateways;  ///< at most one per family
+    std::string interface = {};          ///< name of the Linux interface, 1 to 15 characters
+    std::string network_namespace = {};  ///< where it shall be; see NetworkNamespace::open()
+    std::optional<net::MacAddress> mac = {};
+    std::vector<net::IpPrefix> addresses = {};
+    std::vector<net::IpAddress> gateways = {};  ///< at most one per family
     uint16_t mtu = 1500;
     uint16_t queues = 1;
     bool persistent = false;
