@@ -6,6 +6,7 @@
 #include <span>
 #include <tl/expected.hpp>
 
+#include "net/parser.h"
 #include "packet/drop.h"
 #include "packet/pools.h"
 
@@ -23,6 +24,10 @@ inline constexpr uint32_t kMaxSegments = 2048;
 /// Packets this frame is on the wire: 1, or the segments of a superframe.
 uint32_t segment_count(const rte_mbuf* frame) noexcept;
 
+/// True if a frame with these headers is one whole TCP or UDP packet of the kind `gso` names and
+/// nothing else: not a fragment, no padding, and all lengths say so.
+bool is_superframe(const net::ParsedHeaders& headers, Gso gso, uint32_t frame_length) noexcept;
+
 /// Software segmentation (GSO) of a superframe, for an egress that cannot do it.
 ///
 /// Needs parsed metadata with gso != none, and IP lengths that agree with the frame; both are
@@ -32,10 +37,10 @@ uint32_t segment_count(const rte_mbuf* frame) noexcept;
 /// identification counts up.
 ///
 /// The payload is copied, so segments are exclusive; one that fits a small buffer is a single mbuf.
-/// A superframe whose payload fits one segment becomes that segment without a copy. All segments
-/// have the metadata of the superframe with gso == none and this checksum state:
-///   complete_checksum  `good`, or `unknown` if the superframe's was, since nobody vouched for the
-///   payload otherwise          `partial`, for an egress that completes it
+/// A superframe whose payload fits one segment becomes that segment, if possible without a copy.
+/// All segments have the metadata of the superframe with gso == none and as l4_checksum:
+///   `complete_checksum`  good; or unknown if it was so, since nobody vouched for the payload
+///   otherwise            partial; what it was, if the superframe became the one segment
 ///
 /// Writes the segments to `out` in order and returns how many; kMaxSegments always suffice. All or
 /// nothing: on tx_no_buffer (pool exhausted) and on tx_bad_segment (more segments than kMaxSegments
