@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Writes the seeds of vnet_header_fuzz to corpus/vnet_header: one honest header per kind of frame."""
+
+import pathlib
+import struct
+
+import parser_seeds as frames
+
+NEEDS_CSUM, DATA_VALID = 1, 2
+TCP4, TCP6, UDP_L4, ECN = 1, 4, 5, 0x80
+
+
+def pseudo_sum(addresses, protocol, length):
+    words = struct.unpack(f"!{len(addresses) // 2}H", addresses)
+    total = sum(words) + protocol + length
+    while total > 0xffff:
+        total = (total & 0xffff) + (total >> 16)
+    return struct.pack("!H", total)
+
+
+def seed(frame, gso_type=0, gso_size=0, flags=NEEDS_CSUM, split=(), tag=b"", l4_at=None):
+    """A frame with the pseudo header's sum in its checksum field, behind the header Linux would send."""
+    v6 = frame[12:14] == b"\x86\xdd"
+    addresses = frame[22:54] if v6 else frame[26:34]
+    start = l4_at or (54 if v6 else 34)
+    udp = (frame[20] if v6 else frame[23]) == 17
+    offset = 6 if udp else 16
+    field = start + offset
+    if flags & NEEDS_CSUM:
+        total = pseudo_sum(addresses, 17 if udp else 6, len(frame) - start)
+        frame = frame[:field] + total + frame[field + 2:]
+    frame = frame[:12] + tag + frame[12:]
+    header = struct.pack("<BBHHHH", flags, gso_type, start + len(tag), gso_size, start, offset)
+    return header + bytes([1 if tag else 0, len(split)]) + bytes(split) + frame
+
+
+def ethernet(packet):
+    return frames.ETHERNET + packet
+
+
+def main():
+    payload = bytes(range(256)) * 3
+    tcp4 = ethernet(frames.ipv4(6, frames.tcp() + payload))
+    tcp6 = ethernet(frames.ipv6(6, frames.tcp(bytes(12)) + payload))
+    udp4 = ethernet(frames.ipv4(17, frames.udp(payload)))
+    udp6 = ethernet(frames.ipv6(17, frames.udp(payload)))
+    seeds = {
+        "plain": seed(tcp4, flags=0),
+        "data_valid": seed(tcp4, flags=DATA_VALID),
+        "partial_tcp4": seed(tcp4),
+        "partial_tcp6": seed(tcp6, split=(14, 20, 20, 20)),
+        "partial_udp4": seed(udp4, split=(60, 1, 1)),
+        "partial_udp6": seed(udp6),
+        "partial_options": seed(ethernet(frames.ipv4(6, frames.tcp() + payload, options=bytes(8))),
+                                l4_at=42),
+        "partial_reinserted_tag": seed(tcp4, tag=b"\x81\x00\x00\x07"),
+        "partial_fragment": seed(ethernet(frames.ipv4(17, frames.udp(payload), fragment=0x2000))),
+        "partial_inside_tunnel": seed(ethernet(frames.ipv4(17, frames.udp(bytes(8) + udp4))),
+                                      l4_at=34 + 16 + 34),
+        "tso4": seed(tcp4, TCP4, 100),
+        "tso4_ecn": seed(tcp4, TCP4 | ECN, 100, split=(54, 255, 0, 3)),
+        "tso6": seed(tcp6, TCP6, 255, split=(1, 100)),
+        "uso4": seed(udp4, UDP_L4, 99),
+        "uso6": seed(udp6, UDP_L4, 500),
+        "lro4": seed(tcp4, TCP4, 100, flags=DATA_VALID),
+    }
+    out = pathlib.Path(__file__).parent / "corpus" / "vnet_header"
+    out.mkdir(parents=True, exist_ok=True)
+    for name, content in seeds.items():
+        (out / name).write_bytes(content)
+
+
+if __name__ == "__main__":
+    main()
