@@ -3,6 +3,7 @@ end of every test."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -37,20 +38,31 @@ def idle_daemon() -> Iterator[Daemon]:
     assert not reports, reports
 
 
-@pytest.fixture
-def site(lab: Lab) -> Iterator[Site]:
+@contextlib.contextmanager
+def running_site() -> Iterator[Site]:
     """A running heddled and the means to connect stations to it. Afterwards every frame must be
     accounted for, every buffer be back, the daemon end cleanly and leave no device behind."""
-    daemon = Daemon()
-    try:
+    with Lab() as lab, contextlib.closing(Daemon()) as daemon:
         daemon.start()
-        made = Site(lab, daemon)
+        site = Site(lab, daemon)
+        yield site
+        site.close_links()
+        site.verify_accounts()
+        site.verify_clean_stop()
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    """A site of the test's own."""
+    with running_site() as made:
         yield made
-        made.close_links()
-        made.verify_accounts()
-        made.verify_clean_stop()
-    finally:
-        daemon.close()
+
+
+@pytest.fixture(scope="module")
+def shared_site() -> Iterator[Site]:
+    """A site for tests that change nothing in it."""
+    with running_site() as made:
+        yield made
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -59,6 +71,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Iterator[None]:
     outcome = yield
     report = outcome.get_result()  # type: ignore[attr-defined]
     arguments = getattr(item, "funcargs", {})
-    if report.failed and "site" in arguments:
-        log = arguments["site"].daemon.log()
+    made = arguments.get("site") or arguments.get("shared_site")
+    if report.failed and made is not None:
+        log = made.daemon.log()
         report.sections.append(("heddled's log", "\n".join(log.splitlines()[-60:])))

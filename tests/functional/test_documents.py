@@ -99,15 +99,15 @@ BAD: dict[str, tuple[dict[str, Any], list[str]]] = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_document_is_refused_with_its_path(site: Site, name: str) -> None:
+def test_bad_document_is_refused_with_its_path(shared_site: Site, name: str) -> None:
     document, paths = BAD[name]
-    said = problems_of(site, document)
+    said = problems_of(shared_site, document)
     for path in paths:
         assert path in said, said
 
 
-def test_all_problems_of_a_document_are_reported_at_once(site: Site) -> None:
-    said = problems_of(site, {
+def test_all_problems_of_a_document_are_reported_at_once(shared_site: Site) -> None:
+    said = problems_of(shared_site, {
         "settings": {"workers": 99},
         "networks": [{"name": "n", "ageing_time": 1}, {"name": "n"}],
         "ports": [tap("a", mtu=1), tap("b", network="nowhere"),
@@ -122,17 +122,17 @@ def test_all_problems_of_a_document_are_reported_at_once(site: Site) -> None:
 @pytest.mark.parametrize("text", [
     "ports: [", "ports:\n\t- name: x", "- 1\n- 2\n", "just words", "{]", "\x00\x01\x02",
     "ports: &a [*a]", "!!python/object/apply:os.system ['true']", "a: 1\na: 2\n"])
-def test_text_that_is_no_document_is_refused(site: Site, text: str) -> None:
-    assert problems_of(site, text).strip()
+def test_text_that_is_no_document_is_refused(shared_site: Site, text: str) -> None:
+    assert problems_of(shared_site, text).strip()
 
 
-def test_problem_names_line_or_path_and_suggests_a_field(site: Site) -> None:
-    said = problems_of(site, {"ports": [tap(netwrok="blue")]})
+def test_problem_names_line_or_path_and_suggests_a_field(shared_site: Site) -> None:
+    said = problems_of(shared_site, {"ports": [tap(netwrok="blue")]})
     assert "ports[0].netwrok" in said and "network" in said.replace("netwrok", "")
 
 
-def test_missing_file_and_bad_usage_have_their_exit_codes(site: Site) -> None:
-    client = site.client
+def test_missing_file_and_bad_usage_have_their_exit_codes(shared_site: Site) -> None:
+    client = shared_site.client
     assert client.run("apply", "-f", "/nonexistent.yaml", check=False).returncode == 1
     assert client.run("aply", check=False).returncode == 2
     assert client.run("get", "nothings", check=False).returncode == 2
@@ -221,7 +221,7 @@ def test_output_of_get_topology_can_be_applied(site: Site) -> None:
     assert "create" not in said.lower() and "delete" not in said.lower()
 
 
-def test_the_example_is_a_valid_document(site: Site) -> None:
-    done = site.client.try_apply(EXAMPLE.read_text(), "--dry-run")
+def test_the_example_is_a_valid_document(shared_site: Site) -> None:
+    done = shared_site.client.try_apply(EXAMPLE.read_text(), "--dry-run")
     said = done.stdout + done.stderr
     assert done.returncode == 0 or "hdl-demo" in said, said
