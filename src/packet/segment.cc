@@ -63,8 +63,7 @@ std::optional<net::be16_t> pseudo_header_sum(const rte_mbuf* frame) noexcept {
 /// Cuts the payload of one superframe into buffers and puts headers in front, from first to last.
 ///
 /// The payload is copied, and summed up a segment at a time while that is still in the L1 cache.
-/// bench/packet_bench.cc, CPU time per 64 KB on a 2.6 GHz EPYC, payload in the L2 cache (in
-/// memory):
+/// bench/packet_bench.cc, CPU time per 64 KB on a 2.6 GHz EPYC, from the L2 cache (from memory):
 ///                               gso_size 1448       8948
 ///   copy                        2.7 us (4.8)        2.3 us (3.6)
 ///   copy and checksum           5.3 us (12)         4.5 us (8)
