@@ -43,7 +43,8 @@ struct RxQueue {
 
     bool active = false;      ///< owner: polled each round, rather than waited for
     uint8_t empty_polls = 0;  ///< owner: in a row
-    uint64_t spread_to = 0;   ///< owner: bit mask of workers that got frames under the present map
+    uint64_t spread_targets = 0;  ///< owner: bit mask of the other workers in the present map
+    uint64_t spread_to = 0;       ///< owner: those of them that got frames
     std::array<uint32_t, forwarding::kMaxWorkers> spread_position{};  ///< owner: behind those frames
 };
 

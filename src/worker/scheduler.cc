@@ -103,6 +103,7 @@ void Scheduler::settle() {
 
 void Scheduler::move(ManagedQueue& queue, uint16_t to) {
     if (queue.map != nullptr) set_spread(queue, nullptr);
+    queue.spread.reset();  // what it measured was on another worker
     send(*workers_[queue.worker].worker, Command::Kind::detach, queue.queue,
          workers_[to].worker.get());
     queue.worker = to;

@@ -63,8 +63,8 @@ SpreadControl::Decision SpreadControl::step(const Measurement& measured) {
                 failures_ = 0;
                 return Decision::keep;
             }
-            failures_ = std::min(failures_ + 1, kMostFailures);
             pause_ = kPause << failures_;
+            failures_ = std::min(failures_ + 1, kMostFailures);
             break;
 
         case State::spread:

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <rte_cycles.h>
 #include <rte_lcore.h>
+#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
@@ -104,7 +105,8 @@ Worker::Statistics Worker::statistics() const noexcept {
             handed_over_.read(),
             wakeups_.read(),
             sleeping_.load(std::memory_order_relaxed),
-            thread_id_.load(std::memory_order_relaxed)};
+            thread_id_.load(std::memory_order_relaxed),
+            buffers_held_.load(std::memory_order_relaxed)};
 }
 
 void Worker::run() noexcept {
@@ -215,16 +217,17 @@ void Worker::detach(RxQueue& queue) noexcept {
 
 unsigned Worker::poll_queues() noexcept {
     unsigned moved = 0;
+    held_back_ = false;
     for (size_t i = 0; i < active_.size();) {
         RxQueue& queue = *active_[i];
-        unsigned frames = poll(queue);
-        if (frames == 0 && ++queue.empty_polls >= kEmptyPolls) {
+        std::optional<unsigned> frames = poll(queue);
+        if (frames == 0u && ++queue.empty_polls >= kEmptyPolls) {
             queue.empty_polls = kEmptyPolls;
-            if (queue.device.wakeup_fd(queue.index) >= 0 && is_settled(queue)) {
+            if (queue.device.wakeup_fd(queue.index) >= 0) {
                 // What came before the wake-up was armed may not fire it: look once more.
                 queue.device.arm(queue.index);
                 frames = poll(queue);
-                if (frames == 0) {
+                if (frames == 0u) {
                     queue.active = false;
                     active_[i] = active_.back();
                     active_.pop_back();
@@ -233,18 +236,20 @@ unsigned Worker::poll_queues() noexcept {
                 queue.device.disarm(queue.index);
             }
         }
-        if (frames != 0) queue.empty_polls = 0;
-        moved += frames;
+        if (frames != 0u) queue.empty_polls = 0;
+        held_back_ = held_back_ || !frames;
+        moved += frames.value_or(0);
         ++i;
     }
     return moved;
 }
 
-unsigned Worker::poll(RxQueue& queue) noexcept {
+std::optional<unsigned> Worker::poll(RxQueue& queue) noexcept {
+    if (!settle_spread(queue)) return std::nullopt;
     const forwarding::PortEntry* entry = environment_.tables.port(queue.port);
-    if (!settle_spread(queue) || entry == nullptr || queue.device.failed()) return 0;
+    if (entry == nullptr || queue.device.failed()) return 0;
     const SpreadMap* map = queue.spread.load(std::memory_order_relaxed);
-    if (map != nullptr && !spread_targets_have_room(queue)) return 0;
+    if (map != nullptr && !spread_targets_have_room(queue)) return std::nullopt;
 
     std::array<rte_mbuf*, kBurst> burst;
     port::IoContext io{environment_.pools, arena_, entry->counters[id_], id_};
@@ -307,13 +312,19 @@ bool Worker::settle_spread(RxQueue& queue) noexcept {
         }
     }
     queue.spread_to = 0;
-    queue.spread.store(queue.wanted_spread.load(std::memory_order_acquire),
-                       std::memory_order_release);
+    queue.spread_targets = 0;
+    const SpreadMap* map = queue.wanted_spread.load(std::memory_order_acquire);
+    if (map != nullptr) {
+        for (const uint8_t target : map->worker)
+            queue.spread_targets |= uint64_t{1} << target;
+        queue.spread_targets &= ~(uint64_t{1} << id_);
+    }
+    queue.spread.store(map, std::memory_order_release);
     return true;
 }
 
 bool Worker::spread_targets_have_room(const RxQueue& queue) const noexcept {
-    for (uint64_t left = queue.spread_to; left != 0; left &= left - 1) {
+    for (uint64_t left = queue.spread_targets; left != 0; left &= left - 1) {
         const auto target = static_cast<size_t>(std::countr_zero(left));
         if (!environment_.workers[target]->ring().has_room(kBurst)) return false;
     }
@@ -392,6 +403,10 @@ void Worker::activate_ready(int timeout_ns) noexcept {
 }
 
 void Worker::idle() noexcept {
+    if (held_back_) {  // frames wait for another worker, who may need this CPU
+        sched_yield();
+        return;
+    }
     if (active_.size() > poll_only_ || busy_polling_.load(std::memory_order_relaxed)) return;
     if (idle_since_ == 0) idle_since_ = context_.now;
     if (context_.now - idle_since_ < grace_cycles_) {
@@ -402,6 +417,7 @@ void Worker::idle() noexcept {
 }
 
 void Worker::sleep() noexcept {
+    buffers_held_.store(arena_.held(), std::memory_order_relaxed);
     sleeping_.store(true, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_seq_cst);  // see wake_if_sleeping()
     if (mailbox_.empty() && ring_.empty()) {

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -65,6 +66,7 @@ public:
         uint64_t wakeups;       ///< times it slept and woke
         bool sleeping;
         int thread_id;
+        unsigned buffers_held;  ///< ready for reception, when it was last idle
     };
     Statistics statistics() const noexcept;
 
@@ -76,7 +78,9 @@ private:
     void activate(RxQueue& queue) noexcept;
 
     unsigned poll_queues() noexcept;
-    unsigned poll(RxQueue& queue) noexcept;
+    /// How many frames came. Nothing if it did not look, because other workers are behind with frames
+    /// of this queue: then some may be waiting, and the queue must not be left to its wake-up.
+    std::optional<unsigned> poll(RxQueue& queue) noexcept;
     unsigned poll_ring() noexcept;
 
     static bool is_settled(const RxQueue& queue) noexcept;
@@ -106,6 +110,7 @@ private:
     // The worker's own.
     std::vector<RxQueue*> active_;  ///< polled each round, the poll-only ones among them
     size_t poll_only_ = 0;
+    bool held_back_ = false;  ///< in the last round a queue was not looked at
     uint64_t next_tick_ = 0;
     uint64_t last_ready_check_ = 0;
     uint64_t idle_since_ = 0;
@@ -119,6 +124,7 @@ private:
     packet::Counter handed_over_;
     packet::Counter wakeups_;
     std::atomic<int> thread_id_{0};
+    std::atomic<unsigned> buffers_held_{0};
 
     std::thread thread_;
 };
