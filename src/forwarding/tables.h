@@ -42,6 +42,9 @@ public:
         return port_counters_[id].of_worker[worker];
     }
     BridgeCounters& bridge_counters(BridgeId id) noexcept { return bridge_counters_[id]; }
+    const BridgeCounters& bridge_counters(BridgeId id) const noexcept {
+        return bridge_counters_[id];
+    }
     RateLimit& storm_limit(PortId id) noexcept { return storm_limits_[id]; }
 
     // ---- Control thread; the caller keeps what it publishes alive for a grace period longer --------

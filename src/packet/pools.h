@@ -36,6 +36,7 @@ public:
 
     /// Buffers that are neither in a pool nor in a thread's cache. Walks the caches: not for workers.
     uint32_t in_use() const noexcept;
+    uint32_t total() const noexcept { return small_->size + large_->size; }
 
 private:
     struct Free {
