@@ -44,8 +44,8 @@ Fabric::Outcome Transaction::run() {
     fabric_.publish_dirty_bridges();
     fabric_.collect_garbage();
     forget_ended();
-    start_devices();
     update_static_entries();
+    start_devices();
     fabric_.publish_dirty_bridges();
     fabric_.collect_garbage();
     return std::move(outcome_);

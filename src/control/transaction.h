@@ -16,7 +16,7 @@ namespace heddle::control {
 ///   2. unpublish what goes, take queues away
 ///   3. publish the new memberships, ports and bridges
 ///   4. after a grace period forget addresses behind memberships that ended, then reuse their ids
-///   5. open devices that another port had until now, start polling
+///   5. publish static addresses, open devices that another port had until now, start polling
 class Transaction {
 public:
     Transaction(Fabric& fabric, const model::Topology& wanted,
