@@ -1,5 +1,6 @@
 #include "control/fabric.h"
 
+#include <fmt/format.h>
 #include <rte_cycles.h>
 
 #include <utility>
@@ -172,7 +173,22 @@ void Fabric::maintain() {
     for (auto& [name, port] : ports_) look_after(*port);
     publish_dirty_bridges();
     if (!garbage_.empty()) collect_garbage();
-    if (++maintenance_rounds_ % kAgeingRounds == 0) age_addresses();
+    ++maintenance_rounds_;
+    if (maintenance_rounds_ % kAgeingRounds == 0) age_addresses();
+    for (auto& [name, port] : ports_) report_oversize(*port);
+}
+
+void Fabric::report_oversize(PortRuntime& port) {
+    if (port.oversize_quiet != 0 && --port.oversize_quiet != 0) return;
+    const uint64_t dropped =
+        totals(port).drops[static_cast<size_t>(packet::DropReason::tx_mtu)];
+    const uint64_t news = dropped - std::exchange(port.oversize_reported, dropped);
+    if (news == 0) return;
+    port.oversize_quiet = kOversizeRounds;
+    const PortRuntime* from = port_of_id_[tables_.last_oversize_from(port.id).load()];
+    report_("port", port.wanted.name,
+            fmt::format("{} frames exceeded its MTU of {} and were dropped, the last from port {}",
+                        news, port.mtu, from == nullptr ? "(deleted)" : from->wanted.name));
 }
 
 void Fabric::interface_changed(const std::string& interface) {
@@ -200,7 +216,7 @@ Fabric::Totals& Fabric::Totals::operator+=(const Totals& other) {
 
 Fabric::Totals Fabric::totals(const PortRuntime& port) const {
     Totals sum;
-    for (unsigned worker = 0; worker < forwarding::kMaxWorkers; ++worker) {
+    for (unsigned worker = 0; worker < most_workers_; ++worker) {
         const packet::PortCounters& counters = tables_.counters(port.id, worker);
         Totals part;
         part.rx_frames = counters.rx_frames.read();

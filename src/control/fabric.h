@@ -108,6 +108,8 @@ public:
         std::string down_reason;
         uint64_t rx_missed_before = 0;  ///< by earlier incarnations of the device
         uint16_t mtu = 0;
+        uint64_t oversize_reported = 0;  ///< tx-mtu drops that an event told of
+        unsigned oversize_quiet = 0;     ///< maintenance rounds until the next such event
     };
     struct NetworkRuntime {
         model::Network wanted;
@@ -122,6 +124,8 @@ private:
 
     /// Sweeps for aged addresses happen every so many maintenance rounds (seconds).
     static constexpr unsigned kAgeingRounds = 2;
+    /// A port's MTU drops are an event at most every so many.
+    static constexpr unsigned kOversizeRounds = 10;
 
     void look_after(PortRuntime& port);
     void adopt_device(PortRuntime& port, std::unique_ptr<port::Port> device);
@@ -139,6 +143,7 @@ private:
     }
     void collect_garbage();
 
+    void report_oversize(PortRuntime& port);
     void forget_addresses(const std::function<bool(const forwarding::Fdb::Entry&)>& which);
     void age_addresses();
 
@@ -157,6 +162,7 @@ private:
     std::vector<std::shared_ptr<const void>> garbage_;
     Totals retired_;  ///< of ports that are gone
     unsigned maintenance_rounds_ = 0;
+    unsigned most_workers_ = 0;  ///< whose counters are not all zero
 };
 
 }  // namespace heddle::control

@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 #include <rte_cycles.h>
 
-#include <cstring>
+#include <algorithm>
 #include <exception>
-#include <thread>
 #include <utility>
 
 #include "control/cpu_count.h"
@@ -83,6 +82,7 @@ void Transaction::open_free_devices() {
 
 void Transaction::apply_settings() {
     const unsigned workers = wanted_.settings.workers.value_or(default_workers());
+    fabric_.most_workers_ = std::max(fabric_.most_workers_, workers);
     try {
         fabric_.scheduler_.set_workers(workers);
     } catch (const std::exception& error) {

@@ -24,6 +24,7 @@ public:
           bridge_ports_(kMaxBridgePorts),
           port_counters_(kMaxPorts),
           storm_limits_(kMaxPorts),
+          last_oversize_from_(kMaxPorts),
           bridge_counters_(kMaxBridges) {}
 
     const PortEntry* port(PortId id) const noexcept {
@@ -45,6 +46,9 @@ public:
     const BridgeCounters& bridge_counters(BridgeId id) const noexcept {
         return bridge_counters_[id];
     }
+    /// The ingress port of the last frame dropped because it exceeded the MTU of port `id`: what an
+    /// operator needs to know to find the mismatch.
+    std::atomic<PortId>& last_oversize_from(PortId id) noexcept { return last_oversize_from_[id]; }
     RateLimit& storm_limit(PortId id) noexcept { return storm_limits_[id]; }
 
     // ---- Control thread; the caller keeps what it publishes alive for a grace period longer --------
@@ -79,6 +83,7 @@ private:
     ZeroedArray<std::atomic<uint64_t>> bridge_ports_;
     ZeroedArray<WorkersCounters> port_counters_;
     ZeroedArray<RateLimit> storm_limits_;
+    ZeroedArray<std::atomic<PortId>> last_oversize_from_;
     ZeroedArray<BridgeCounters> bridge_counters_;
 };
 

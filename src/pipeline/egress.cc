@@ -88,6 +88,7 @@ void Egress::flush_port(forwarding::PortId id, Buffer& buffer) noexcept {
         const Metadata& meta = packet::metadata(frame);
         if (!fits_mtu(frame, entry->mtu)) [[unlikely]] {
             counters.drop(DropReason::tx_mtu);
+            tables_.last_oversize_from(id).store(meta.ingress_port, std::memory_order_relaxed);
             rte_pktmbuf_free(frame);
             continue;
         }
