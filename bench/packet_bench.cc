@@ -120,7 +120,7 @@ void cut(benchmark::State& state, Cutter cutter, Kind kind, uint16_t gso_size, s
     auto storage = std::make_unique<rte_mbuf*[]>(kMaxSegments);
     const std::span out(storage.get(), kMaxSegments);
     uint32_t count = 0;
-    for (auto _ : state) {
+    for ([[maybe_unused]] auto _ : state) {
         count = cutter(superframes.take(), out);
         benchmark::DoNotOptimize(out.data());
         rte_pktmbuf_free_bulk(out.data(), count);
@@ -132,7 +132,7 @@ void cut(benchmark::State& state, Cutter cutter, Kind kind, uint16_t gso_size, s
 
 void complete(benchmark::State& state, size_t frames) {
     Superframes superframes(Kind::tcp4, 0, frames);
-    for (auto _ : state) {
+    for ([[maybe_unused]] auto _ : state) {
         rte_mbuf* frame = superframes.take();
         metadata(frame).l4_checksum = L4Checksum::partial;
         complete_l4_checksum(frame);

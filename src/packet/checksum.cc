@@ -17,15 +17,15 @@ constexpr uint32_t kUdpField = offsetof(net::UdpHeader, checksum);
 /// with: by UDP's own length, as a receiver verifies it, or else by the IP header's.
 uint32_t l4_end(rte_mbuf* frame, uint16_t l3_offset, uint16_t l4_offset, bool udp) noexcept {
     const auto head = first_segment(frame);
-    uint32_t end = frame->pkt_len;
+    uint32_t end = l3_offset;
     if (udp) {
         end = l4_offset + net::header_at<net::UdpHeader>(head, l4_offset)->length.value();
     } else if (const auto& ip = *net::header_at<net::Ipv4Header>(head, l3_offset);
                ip.version() == net::Ipv4Header::kVersion) {
-        end = l3_offset + ip.total_length.value();
+        end += ip.total_length.value();
     } else {
-        end = l3_offset + sizeof(net::Ipv6Header) +
-              net::header_at<net::Ipv6Header>(head, l3_offset)->payload_length.value();
+        end += sizeof(net::Ipv6Header) +
+               net::header_at<net::Ipv6Header>(head, l3_offset)->payload_length.value();
     }
     return std::min(end, frame->pkt_len);
 }

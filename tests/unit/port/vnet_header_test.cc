@@ -355,13 +355,10 @@ TEST_F(VnetHeaderTest, WhateverIsAcceptedCanBeSaidAgainAndSegmented) {
         Bytes bytes = model.bytes(ChecksumField::partial);
         VnetHeader header = linux_header(model, random_() % 2 == 0 ? 500 : 0);
         for (unsigned lies = random_() % 3; lies > 0; --lies) {
-            if (random_() % 2 == 0) {
-                bytes[random_() % std::min<size_t>(bytes.size(), 80)] ^=
-                    uint8_t(1 << random_() % 8);
-            } else {
-                reinterpret_cast<uint8_t*>(&header)[random_() % sizeof(header)] ^=
-                    uint8_t(1 << random_() % 8);
-            }
+            uint8_t& target = random_() % 2 == 0
+                                  ? bytes[random_() % std::min<size_t>(bytes.size(), 80)]
+                                  : reinterpret_cast<uint8_t*>(&header)[random_() % sizeof(header)];
+            target ^= static_cast<uint8_t>(1 << random_() % 8);
         }
         FramePtr frame = make_frame(pools(), bytes, test::random_split(random_, 0, bytes.size()));
         if (!from_vnet_header(header, frame.get())) continue;
