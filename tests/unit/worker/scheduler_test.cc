@@ -187,18 +187,20 @@ TEST_F(SchedulerTest, FirstFrameAfterIdlenessIsDelivered) {
     expect_all_delivered();
 }
 
-// A wake-up that is armed too late or disarmed too early shows when frames come one by one, at any
-// moment of the way to sleep.
-TEST_F(SchedulerTest, FramesThatComeWhileTheWorkerFallsAsleepAreAllDelivered) {
-    SourcePort& source = add_source(Wakeup::eventfd);
-    for (uint64_t i = 1; i <= 20'000; ++i) {
-        source.offer(1);
-        for (unsigned wait = random_() % 2000; wait != 0; --wait)
-            asm volatile("");
-        if (i % 100 == 0) {
-            ASSERT_TRUE(eventually([&] { return network_->sink.received() == i; })) << i;
+// Symptom: a lone frame stays in the device until the next one comes.
+TEST_F(SchedulerTest, FrameThatComesJustBeforeItsWakeupIsArmedIsDelivered) {
+    struct JustBefore : SourcePort {
+        using SourcePort::SourcePort;
+        void arm(uint16_t queue) noexcept override {
+            if (offered() < 1000)
+                offer(1, queue);  // the wake-up is not armed yet and does not fire
+            SourcePort::arm(queue);
         }
-    }
+    };
+    sources_.push_back(std::make_unique<JustBefore>(pools(), 10, Wakeup::eventfd));
+    network_->publish(10, *sources_[0]);
+    scheduler_->add_port(10, *sources_[0]);
+    EXPECT_TRUE(eventually([&] { return network_->sink.received() == 1000; }));
     expect_all_delivered();
 }
 

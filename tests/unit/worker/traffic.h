@@ -22,12 +22,18 @@ namespace heddle::test {
 /// Waits for what must come to pass, however busy the machine; a minute is for ever.
 template <typename Condition>
 bool eventually(Condition condition) {
-    const auto give_up = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (!condition()) {
         if (std::chrono::steady_clock::now() > give_up) return false;
         std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
     return true;
+}
+
+/// Spends some rounds of a loop, some nanoseconds each.
+inline void loiter(unsigned rounds) {
+    for (; rounds != 0; --rounds)
+        asm volatile("");
 }
 
 /// What a frame says about itself, behind its UDP header.
