@@ -1,8 +1,10 @@
 #include "port/netdev.h"
 
 #include <fmt/format.h>
+#include <linux/ethtool.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
+#include <linux/sockios.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sys/ioctl.h>
@@ -88,9 +90,10 @@ Result<void> fan_out(const std::vector<FileDescriptor>& sockets) {
     // The group has one protocol hook, to which the members' own PACKET_IGNORE_OUTGOING is nothing.
     constexpr int kIgnoreOutgoing = 0x4000;  // PACKET_FANOUT_FLAG_IGNORE_OUTGOING
     constexpr int kHash = PACKET_FANOUT_HASH | kIgnoreOutgoing;
-    int group = 0;
+    int group = 0;  // also a group's id
     for (const FileDescriptor& socket : sockets) {
-        const int mode = group == 0 ? kHash | PACKET_FANOUT_FLAG_UNIQUEID : kHash;
+        const bool first = socket.get() == sockets.front().get();
+        const int mode = first ? kHash | PACKET_FANOUT_FLAG_UNIQUEID : kHash;
         const int join = group | mode << 16;
         if (auto done = set_option(socket.get(), SOL_PACKET, PACKET_FANOUT, "PACKET_FANOUT", join);
             !done) {
@@ -369,12 +372,20 @@ void Netdev::refresh() noexcept {
     const int socket = queues_[0].get();
     ifreq request{};
     request.ifr_ifindex = index_;
-    if (ioctl(socket, SIOCGIFNAME, &request) != 0 || ioctl(socket, SIOCGIFFLAGS, &request) != 0) {
+    if (ioctl(socket, SIOCGIFNAME, &request) != 0) {
         on_device_error();
         return;
     }
-    constexpr short kUp = IFF_UP | IFF_RUNNING;  // RUNNING: the peer of a veth is up, a cable is in
-    set_link((request.ifr_flags & kUp) == kUp);
+    // Up with a carrier. IFF_RUNNING says the same, but up to a second late (linkwatch).
+    ethtool_value link{.cmd = ETHTOOL_GLINK, .data = 0};
+    request.ifr_data = reinterpret_cast<char*>(&link);
+    if (ioctl(socket, SIOCETHTOOL, &request) == 0) {
+        set_link(link.data != 0);
+    } else if (ioctl(socket, SIOCGIFFLAGS, &request) == 0) {  // a driver that cannot tell
+        set_link((request.ifr_flags & IFF_UP) != 0);
+    } else {
+        on_device_error();
+    }
 }
 
 std::string Netdev::down_reason() const {
