@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 
 namespace heddle::api {
@@ -16,14 +17,8 @@ bool is_control(std::string_view character) noexcept {
     return first == 0xc2 && static_cast<uint8_t>(character[1]) < 0xa0;
 }
 
-void append_escaped(std::string& out, std::string_view character) {
+void append_control(std::string& out, std::string_view character) {
     switch (character[0]) {
-        case '"':
-            out += "\\\"";
-            return;
-        case '\\':
-            out += "\\\\";
-            return;
         case '\n':
             out += "\\n";
             return;
@@ -34,13 +29,25 @@ void append_escaped(std::string& out, std::string_view character) {
             out += "\\r";
             return;
         default:
-            break;
+            fmt::format_to(std::back_inserter(out), "\\u{:04x}",
+                           static_cast<uint8_t>(character.back()));
     }
-    if (is_control(character)) {
-        fmt::format_to(std::back_inserter(out), "\\u{:04x}",
-                       static_cast<uint8_t>(character.back()));
-    } else {
-        out += character;
+}
+
+/// `also` has further characters to escape, with a backslash.
+void append_escaped(std::string& out, std::string_view text, std::string_view also) {
+    while (!text.empty()) {
+        const size_t length = utf8_length(text);
+        const std::string_view character = text.substr(0, std::max<size_t>(length, 1));
+        text.remove_prefix(character.size());
+        if (length == 0) {
+            out += "\\ufffd";
+        } else if (is_control(character)) {
+            append_control(out, character);
+        } else {
+            if (also.find(character[0]) != std::string_view::npos) out += '\\';
+            out += character;
+        }
     }
 }
 
@@ -77,17 +84,14 @@ size_t utf8_length(std::string_view text) noexcept {
 
 std::string quote(std::string_view text) {
     std::string out = "\"";
-    while (!text.empty()) {
-        const size_t length = utf8_length(text);
-        if (length == 0) {
-            out += "\\ufffd";
-            text.remove_prefix(1);
-        } else {
-            append_escaped(out, text.substr(0, length));
-            text.remove_prefix(length);
-        }
-    }
+    append_escaped(out, text, "\"\\");
     out += '"';
+    return out;
+}
+
+std::string printable(std::string_view text) {
+    std::string out;
+    append_escaped(out, text, "");
     return out;
 }
 

@@ -19,6 +19,11 @@ TEST(Quote, ReplacesBytesThatAreNotUtf8) {
               R"("a\ufffdb\ufffd")");
 }
 
+TEST(Printable, LeavesQuotesAlone) {
+    EXPECT_EQ(printable("a \"b\" \\ \u00e9"), "a \"b\" \\ \u00e9");
+    EXPECT_EQ(printable("\x1b[2J\n\xff"), R"(\u001b[2J\n\ufffd)");
+}
+
 TEST(QuoteBrief, CutsBetweenCharacters) {
     EXPECT_EQ(quote_brief(std::string(80, 'x')), '"' + std::string(80, 'x') + '"');
     EXPECT_EQ(quote_brief(std::string(79, 'x') + "\u00e9z"), '"' + std::string(79, 'x') + "\"...");

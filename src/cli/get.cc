@@ -1,0 +1,106 @@
+#include <memory>
+#include <vector>
+
+#include "api/text.h"
+#include "cli/commands.h"
+#include "cli/kinds.h"
+#include "cli/object_tables.h"
+
+namespace heddle::cli {
+namespace {
+
+struct Options {
+    std::string kind;
+    std::vector<std::string> names;
+    std::string output = "table";
+};
+
+/// What is in the wrapper that carries objects of all kinds.
+const google::protobuf::Message& content(const v1::Object& object) {
+    switch (object.object_case()) {
+        case v1::Object::kPort:
+            return object.port();
+        case v1::Object::kNetwork:
+            return object.network();
+        case v1::Object::kFdbEntry:
+            return object.fdb_entry();
+        case v1::Object::kWorker:
+            return object.worker();
+        case v1::Object::kTopology:
+            return object.topology();
+        case v1::Object::OBJECT_NOT_SET:
+            break;
+    }
+    return object;
+}
+
+void print_text(const std::vector<v1::Object>& objects, bool is_document, bool json,
+                std::ostream& out) {
+    if (is_document && objects.size() == 1) {
+        const auto& document = content(objects[0]);
+        out << (json ? api::to_json(document) : api::to_yaml(document));
+        return;
+    }
+    std::vector<const google::protobuf::Message*> messages;
+    for (const v1::Object& object : objects)
+        messages.push_back(&content(object));
+    out << (json ? api::to_json(messages) : api::to_yaml(messages));
+}
+
+void print_table(const std::vector<v1::Object>& objects, v1::GetRequest::Kind kind, bool wide,
+                 std::ostream& out) {
+    switch (kind) {
+        case v1::GetRequest::PORTS:
+            return print_ports(objects, wide, out);
+        case v1::GetRequest::NETWORKS:
+            return print_networks(objects, out);
+        case v1::GetRequest::FDB:
+            return print_fdb(objects, out);
+        case v1::GetRequest::WORKERS:
+            return print_workers(objects, out);
+        default:
+            return print_text(objects, true, false, out);  // a topology is a document, no table
+    }
+}
+
+Result<void> get(Session& session, const Options& options) {
+    const auto kind = find_kind(options.kind);
+    if (!kind) return tl::unexpected(kind.error());
+    if (!options.names.empty() && !(*kind)->has_names) {
+        return unable(std::string((*kind)->name) + " cannot be selected by name");
+    }
+    const auto client = Client::connect(session.socket);
+    if (!client) return tl::unexpected(client.error());
+    v1::GetRequest request;
+    request.set_kind((*kind)->request);
+    for (const std::string& name : options.names)
+        request.add_names(name);
+    const auto objects = client->get(request);
+    if (!objects) return tl::unexpected(objects.error());
+
+    std::ostream& out = session.environment.out;
+    if (options.output == "json" || options.output == "yaml") {
+        print_text(*objects, request.kind() == v1::GetRequest::TOPOLOGY, options.output == "json",
+                   out);
+    } else {
+        print_table(*objects, request.kind(), options.output == "wide", out);
+    }
+    return {};
+}
+
+}  // namespace
+
+void add_get(CLI::App& app, Session& session) {
+    const auto options = std::make_shared<Options>();
+    CLI::App* const command = app.add_subcommand("get", "Show objects and their state");
+    command->add_option("KIND", options->kind, "ports, networks, fdb, workers or topology")
+        ->required();
+    command->add_option("NAME", options->names, "Only these; for fdb, of these networks");
+    command->add_option("-o,--output", options->output, "table, wide, json or yaml")
+        ->check(CLI::IsMember({"table", "wide", "json", "yaml"}))
+        ->type_name("FORMAT");
+    command->callback(
+        [=, &session] { session.command = [=, &session] { return get(session, *options); }; });
+}
+
+}  // namespace heddle::cli
