@@ -35,8 +35,10 @@ constexpr int kSendBuffer = 8 << 20;
 
 constexpr unsigned kMessages = ReceiveArena::kSlots;
 
-/// Bytes per receive call, roughly half of an L2 cache: frames are still in it when they are sent.
-constexpr uint64_t kReceiveBytes = 512 * 1024;
+/// Bytes to receive at once: a quarter of an L2 cache, as for taps. recvmmsg() takes no such limit,
+/// so the number of messages follows from how large they were the last time.
+constexpr uint64_t kReceiveBytes = 256 * 1024;
+constexpr unsigned kFewestMessages = 4;
 
 constexpr uint16_t kVlanBytes = sizeof(net::VlanTag);
 
@@ -86,21 +88,21 @@ Result<void> bind_to(int socket, int index) {
 /// Spreads flows over the sockets by a symmetric hash that leaves the ports of fragments out, so
 /// that both directions of a flow and all fragments of a datagram meet in one queue. The kernel
 /// picks a group id that no other process uses.
-Result<void> fan_out(const std::vector<FileDescriptor>& sockets) {
+Result<void> fan_out(std::span<const int> sockets) {
     // The group has one protocol hook, to which the members' own PACKET_IGNORE_OUTGOING is nothing.
     constexpr int kIgnoreOutgoing = 0x4000;  // PACKET_FANOUT_FLAG_IGNORE_OUTGOING
     constexpr int kHash = PACKET_FANOUT_HASH | kIgnoreOutgoing;
     int group = 0;  // also a group's id
-    for (const FileDescriptor& socket : sockets) {
-        const bool first = socket.get() == sockets.front().get();
+    for (const int socket : sockets) {
+        const bool first = socket == sockets.front();
         const int mode = first ? kHash | PACKET_FANOUT_FLAG_UNIQUEID : kHash;
         const int join = group | mode << 16;
-        if (auto done = set_option(socket.get(), SOL_PACKET, PACKET_FANOUT, "PACKET_FANOUT", join);
+        if (auto done = set_option(socket, SOL_PACKET, PACKET_FANOUT, "PACKET_FANOUT", join);
             !done) {
             return done;
         }
         socklen_t size = sizeof(group);
-        if (getsockopt(socket.get(), SOL_PACKET, PACKET_FANOUT, &group, &size) != 0) {
+        if (getsockopt(socket, SOL_PACKET, PACKET_FANOUT, &group, &size) != 0) {
             return tl::unexpected("cannot read the fanout group: " + error_text());
         }
         group &= 0xffff;
@@ -196,14 +198,16 @@ Result<std::unique_ptr<Netdev>> Netdev::open(const NetdevConfig& config) {
             return failed("cannot set it up: " + done.error());
         }
     }
+    std::vector<int> sockets;
     for (uint16_t i = 0; i < config.queues; ++i) {
         auto socket = open_socket();
         if (!socket) return failed(socket.error());
         if (auto done = bind_to(socket->get(), link.index); !done) return failed(done.error());
-        port->queues_.push_back(std::move(*socket));
+        sockets.push_back(socket->get());
+        port->queues_.push_back({.socket = std::move(*socket), .batch = kMessages});
     }
     if (config.queues > 1) {
-        if (auto done = fan_out(port->queues_); !done) return failed(done.error());
+        if (auto done = fan_out(sockets); !done) return failed(done.error());
     }
     const bool uso = kernel_knows_uso();
     port->capabilities_ = {
@@ -213,15 +217,15 @@ Result<std::unique_ptr<Netdev>> Netdev::open(const NetdevConfig& config) {
 }
 
 uint16_t Netdev::receive(uint16_t queue, IoContext& io, std::span<rte_mbuf*> frames) noexcept {
-    const int socket = queues_[queue].get();
+    Queue& own = queues_[queue];
     uint64_t bytes = 0;
     uint64_t messages = 0;
     uint16_t received = 0;
     Batch batch;
     while (received < frames.size() && bytes < kReceiveBytes) {
-        const unsigned wanted = std::min<unsigned>(kMessages, frames.size() - received);
+        const unsigned wanted = std::min<unsigned>(own.batch, frames.size() - received);
         const unsigned ready = io.arena.prepare(wanted);
-        const unsigned count = receive_batch(socket, io, batch, ready);
+        const unsigned count = receive_batch(own.socket.get(), io, batch, ready);
         messages += count;
         for (unsigned i = 0; i < count; ++i) {
             msghdr& message = batch.messages[i].msg_hdr;
@@ -249,6 +253,8 @@ uint16_t Netdev::receive(uint16_t queue, IoContext& io, std::span<rte_mbuf*> fra
         if (count < wanted) break;
     }
     if (messages == 0) return 0;
+    own.batch = static_cast<unsigned>(
+        std::clamp<uint64_t>(kReceiveBytes * messages / bytes, kFewestMessages, kMessages));
     io.counters.rx_frames.add(messages);
     io.counters.rx_bytes.add(bytes);
     set_link(true);  // a device that sends is up
@@ -287,7 +293,7 @@ unsigned Netdev::receive_batch(int socket, IoContext& io, Batch& batch, unsigned
 }
 
 void Netdev::transmit(IoContext& io, std::span<rte_mbuf* const> frames) noexcept {
-    const int socket = queues_[io.worker % queues_.size()].get();
+    const int socket = queues_[io.worker % queues_.size()].socket.get();
     std::array<mmsghdr, kBurst> messages;
     std::array<VnetHeader, kBurst> headers;
     std::array<iovec, 2 * kMaxSegments> pieces;
@@ -359,7 +365,7 @@ DropReason Netdev::on_transmit_error(int error) noexcept {
 void Netdev::on_device_error() noexcept {
     sockaddr_ll address{};
     socklen_t size = sizeof(address);
-    if (getsockname(queues_[0].get(), reinterpret_cast<sockaddr*>(&address), &size) == 0 &&
+    if (getsockname(queues_[0].socket.get(), reinterpret_cast<sockaddr*>(&address), &size) == 0 &&
         address.sll_ifindex == index_) {
         set_link(false);
     } else {
@@ -369,7 +375,7 @@ void Netdev::on_device_error() noexcept {
 
 void Netdev::refresh() noexcept {
     if (failed()) return;
-    const int socket = queues_[0].get();
+    const int socket = queues_[0].socket.get();
     ifreq request{};
     request.ifr_ifindex = index_;
     if (ioctl(socket, SIOCGIFNAME, &request) != 0) {
@@ -395,10 +401,11 @@ std::string Netdev::down_reason() const {
 }
 
 uint64_t Netdev::rx_missed() noexcept {
-    for (const FileDescriptor& queue : queues_) {
+    for (const Queue& queue : queues_) {
         tpacket_stats statistics{};
         socklen_t size = sizeof(statistics);
-        if (getsockopt(queue.get(), SOL_PACKET, PACKET_STATISTICS, &statistics, &size) == 0) {
+        if (getsockopt(queue.socket.get(), SOL_PACKET, PACKET_STATISTICS, &statistics, &size) ==
+            0) {
             rx_missed_ += statistics.tp_drops;  // since the last call
         }
     }

@@ -31,7 +31,7 @@ class Netdev final : public Port {
 
     uint16_t receive(uint16_t queue, IoContext& io, std::span<rte_mbuf*> frames) noexcept override;
     void transmit(IoContext& io, std::span<rte_mbuf* const> frames) noexcept override;
-    int wakeup_fd(uint16_t queue) const noexcept override { return queues_[queue].get(); }
+    int wakeup_fd(uint16_t queue) const noexcept override { return queues_[queue].socket.get(); }
     uint16_t queue_count() const noexcept override { return static_cast<uint16_t>(queues_.size()); }
     void refresh() noexcept override;
     std::string down_reason() const override;
@@ -45,6 +45,11 @@ class Netdev final : public Port {
  private:
     Netdev(std::string interface, int index) : interface_(std::move(interface)), index_(index) {}
 
+    /// `batch` belongs to the worker that receives, the rest does not change.
+    struct alignas(64) Queue {
+        FileDescriptor socket;
+        unsigned batch;  ///< messages to ask for at once
+    };
     struct Batch;
     unsigned receive_batch(int socket, IoContext& io, Batch& batch, unsigned wanted) noexcept;
     void on_device_error() noexcept;
@@ -55,7 +60,7 @@ class Netdev final : public Port {
     uint16_t mtu_ = 0;
     uint64_t rx_missed_ = 0;
     HostStackFilter filter_;  // removed only after the sockets are closed
-    std::vector<FileDescriptor> queues_;
+    std::vector<Queue> queues_;
 };
 
 }  // namespace heddle::port

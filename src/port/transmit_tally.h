@@ -15,13 +15,13 @@ class TransmitTally {
     void add(const rte_mbuf* frame) noexcept {
         ++frames_;
         bytes_ += frame->pkt_len;
-        packets_ += packet::segment_count(frame);
+        packets_ += packets(frame);
     }
     /// Of a frame that was added: it was not sent after all.
     void remove(const rte_mbuf* frame) noexcept {
         --frames_;
         bytes_ -= frame->pkt_len;
-        packets_ -= packet::segment_count(frame);
+        packets_ -= packets(frame);
     }
     void count(packet::PortCounters& counters) const noexcept {
         counters.tx_frames.add(frames_);
@@ -30,6 +30,11 @@ class TransmitTally {
     }
 
  private:
+    static uint32_t packets(const rte_mbuf* frame) noexcept {
+        const bool plain = packet::metadata(frame).gso == packet::Gso::none;
+        return plain ? 1 : packet::segment_count(frame);
+    }
+
     uint64_t frames_ = 0;
     uint64_t bytes_ = 0;
     uint64_t packets_ = 0;
