@@ -8,7 +8,6 @@ import select
 from pathlib import Path
 
 import frames
-import pytest
 import yaml
 from lab import shell
 from lab.daemon import Client, HEDDLE
@@ -82,29 +81,25 @@ def test_watch_shows_events_as_they_happen(site: Site) -> None:
                 seen += os.read(watch.stdout.fileno(), 65536)
             return any(all(word in line for word in words) for line in seen.decode().splitlines())
 
-        # The subscription is asynchronous: apply a network until one of them is seen.
-        names = iter(range(1000))
+        # The subscription takes effect some time after the start: events come until one is seen.
+        watched = {"ports": [{"name": "watched", "netdev": {"interface": host}}]}
 
         def first_event() -> bool:
-            name = f"early{next(names)}"
-            site.client.apply({"networks": [{"name": name}]})
-            return text_contains("early")
+            site.client.apply(watched)
+            site.client.run("delete", "port", "watched")
+            return text_contains("port", "watched")
         shell.wait_until(first_event, "the first event")
-        site.client.apply({"networks": [{"name": "blue"}], "ports": [
-            {"name": "watched", "netdev": {"interface": host}, "network": "blue"}]})
-        shell.wait_until(lambda: text_contains("watched"), lambda: f"the new port: {seen!r}")
+        site.client.apply(watched)
         shell.run("ip", "link", "delete", host)
         shell.wait_until(lambda: text_contains("watched", "down"), lambda: f"it is down: {seen!r}")
     finally:
         shell.stop(watch, 2)
 
 
-@pytest.mark.parametrize("name", ["bash", "zsh", "fish"])
-def test_completion_script(name: str) -> None:
-    done = shell.run(str(HEDDLE), "completion", name)
-    assert "heddle" in done.stdout
-    if name == "bash":
-        shell.run("bash", "-n", stdin=done.stdout)
+def test_completion_script_is_valid_bash() -> None:
+    script = shell.run(str(HEDDLE), "completion", "bash").stdout
+    assert "complete" in script and "heddle" in script
+    shell.run("bash", "-n", stdin=script)
 
 
 def test_no_daemon_is_a_clear_error(tmp_path: Path) -> None:

@@ -60,13 +60,14 @@ def test_malformed_corpus_is_switched_byte_for_byte(site: Site, kind: str) -> No
 
 
 def test_malformed_corpus_on_a_trunk(site: Site) -> None:
-    """The same frames behind a tag that the port carries."""
+    """The same frames behind a tag that the port carries. The kernel itself drops a tag with less
+    than two bytes behind its EtherType."""
     source = site.veth(silent=True, network=None, vlans=[{"vlan": 7, "network": "blue"}])
     target = site.tap(silent=True)
     site.apply()
     reader, link = target.raw(), source.raw()
     sent = [frame[:12] + b"\x81\x00\x00\x07" + frame[12:]
-            for frame in corpus.whole(source.mac, target.mac)]
+            for frame in corpus.whole(source.mac, target.mac) if len(frame) >= 16]
     received = send_all(link, reader, sent)
     marker = frames.plain(source.mac, target.mac, "end of corpus")
     link.send(marker[:12] + b"\x81\x00\x00\x07" + marker[12:])

@@ -73,7 +73,8 @@ def test_tag_that_the_port_does_not_carry_is_dropped(site: Site) -> None:
 
 
 def test_vlan_id_4095_and_truncated_tag_are_dropped(site: Site) -> None:
-    trunk_port = trunk(site, (10, "blue"))
+    # On a tap: from a veth pair, the kernel drops a truncated tag before anybody sees it.
+    trunk_port = trunk(site, (10, "blue"), kind="tap")
     site.apply()
     link = trunk_port.raw()
     link.send(frames.plain(frames.mac(1), frames.BROADCAST, "reserved", vlan=4095))

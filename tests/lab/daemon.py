@@ -26,18 +26,6 @@ _REPORT = re.compile(r"(AddressSanitizer|LeakSanitizer|ThreadSanitizer|Undefined
                      r"|runtime error:|^Segmentation)", re.M)
 
 
-def _numbers(value: Any) -> Any:
-    """protobuf's JSON writes 64-bit integers as strings: makes them numbers again."""
-    if isinstance(value, dict):
-        return {key: inner if key in ("name", "version") else _numbers(inner)
-                for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_numbers(inner) for inner in value]
-    if isinstance(value, str) and value.isascii() and value.isdigit():
-        return int(value)
-    return value
-
-
 class Client:
     """`heddle` talking to one daemon."""
 
@@ -63,12 +51,8 @@ class Client:
         return done.stdout
 
     def get(self, kind: str, *names: str) -> list[dict[str, Any]]:
-        """Objects of a kind, or those with these names."""
-        answer = json.loads(self.run("get", kind, *names, "-o", "json").stdout or "[]")
-        if isinstance(answer, dict):
-            lists = [value for value in answer.values() if isinstance(value, list)]
-            answer = lists[0] if len(answer) == 1 and lists else [answer]
-        return _numbers(answer)
+        """Objects of a kind, or those with these names. Fields of value zero are left out."""
+        return json.loads(self.run("get", kind, *names, "-o", "json").stdout)
 
     def port(self, name: str) -> dict[str, Any]:
         return self.get("ports", name)[0]
@@ -83,7 +67,7 @@ class Client:
         return _Zeroes({drop["reason"]: drop["frames"] for drop in source.get("drops", [])})
 
     def status(self) -> dict[str, Any]:
-        return _numbers(json.loads(self.run("status", "-o", "json").stdout))
+        return json.loads(self.run("status", "-o", "json").stdout)
 
     def topology(self) -> dict[str, Any]:
         """Desired state, as the schema's Topology."""
