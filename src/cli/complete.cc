@@ -5,6 +5,7 @@
 
 #include "cli/client.h"
 #include "cli/kinds.h"
+#include "cli/output.h"
 #include "cli/run.h"
 
 namespace heddle::cli {
@@ -99,7 +100,7 @@ class Line {
     }
 
     static std::vector<std::string> values_of(const CLI::Option& option) {
-        if (option.check_lname("output")) return {"table", "wide", "json", "yaml"};
+        if (option.check_lname("output")) return {std::begin(kFormats), std::end(kFormats)};
         return {};  // a file
     }
 

@@ -1,10 +1,10 @@
 #include <memory>
 #include <vector>
 
-#include "api/text.h"
 #include "cli/commands.h"
 #include "cli/kinds.h"
 #include "cli/object_tables.h"
+#include "cli/output.h"
 
 namespace heddle::cli {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 struct Options {
     std::string kind;
     std::vector<std::string> names;
-    std::string output = "table";
+    std::string format = "table";
 };
 
 /// What is in the wrapper that carries objects of all kinds.
@@ -34,17 +34,12 @@ const google::protobuf::Message& content(const v1::Object& object) {
     return object;
 }
 
-void print_text(const std::vector<v1::Object>& objects, bool is_document, bool json,
+void print_list(const std::vector<v1::Object>& objects, const std::string& format,
                 std::ostream& out) {
-    if (is_document && objects.size() == 1) {
-        const auto& document = content(objects[0]);
-        out << (json ? api::to_json(document) : api::to_yaml(document));
-        return;
-    }
     std::vector<const google::protobuf::Message*> messages;
     for (const v1::Object& object : objects)
         messages.push_back(&content(object));
-    out << (json ? api::to_json(messages) : api::to_yaml(messages));
+    print_text(messages, format, out);
 }
 
 void print_table(const std::vector<v1::Object>& objects, v1::GetRequest::Kind kind, bool wide,
@@ -59,7 +54,7 @@ void print_table(const std::vector<v1::Object>& objects, v1::GetRequest::Kind ki
         case v1::GetRequest::WORKERS:
             return print_workers(objects, out);
         default:
-            return print_text(objects, true, false, out);  // a topology is a document, no table
+            return;
     }
 }
 
@@ -79,11 +74,15 @@ Result<void> get(Session& session, const Options& options) {
     if (!objects) return tl::unexpected(objects.error());
 
     std::ostream& out = session.environment.out;
-    if (options.output == "json" || options.output == "yaml") {
-        print_text(*objects, request.kind() == v1::GetRequest::TOPOLOGY, options.output == "json",
-                   out);
+    if (request.kind() == v1::GetRequest::TOPOLOGY) {
+        // A document, to be applied again: there is one, and it has no table.
+        const std::string format = is_text(options.format) ? options.format : "yaml";
+        for (const v1::Object& object : *objects)
+            print_text(object.topology(), format, out);
+    } else if (is_text(options.format)) {
+        print_list(*objects, options.format, out);
     } else {
-        print_table(*objects, request.kind(), options.output == "wide", out);
+        print_table(*objects, request.kind(), options.format == "wide", out);
     }
     return {};
 }
@@ -96,9 +95,7 @@ void add_get(CLI::App& app, Session& session) {
     command->add_option("KIND", options->kind, "ports, networks, fdb, workers or topology")
         ->required();
     command->add_option("NAME", options->names, "Only these; for fdb, of these networks");
-    command->add_option("-o,--output", options->output, "table, wide, json or yaml")
-        ->check(CLI::IsMember({"table", "wide", "json", "yaml"}))
-        ->type_name("FORMAT");
+    add_output_option(*command, options->format);
     command->callback(
         [=, &session] { session.command = [=, &session] { return get(session, *options); }; });
 }

@@ -1,13 +1,12 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <vector>
 
 #include "api/quote.h"
-#include "api/text.h"
 #include "cli/commands.h"
 #include "cli/human.h"
+#include "cli/output.h"
 
 namespace heddle::cli {
 namespace {
@@ -41,19 +40,15 @@ void print_table(const v1::Status& status, std::ostream& out) {
         out << "warning: " << api::printable(warning) << '\n';
 }
 
-Result<void> show_status(Session& session, const std::string& output) {
+Result<void> show_status(Session& session, const std::string& format) {
     const auto client = Client::connect(session.socket);
     if (!client) return tl::unexpected(client.error());
     const auto status = client->status();
     if (!status) return tl::unexpected(status.error());
-
-    std::ostream& out = session.environment.out;
-    if (output == "json") {
-        out << api::to_json(*status);
-    } else if (output == "yaml") {
-        out << api::to_yaml(*status);
+    if (is_text(format)) {
+        print_text(*status, format, session.environment.out);
     } else {
-        print_table(*status, out);
+        print_table(*status, session.environment.out);
     }
     return {};
 }
@@ -61,13 +56,11 @@ Result<void> show_status(Session& session, const std::string& output) {
 }  // namespace
 
 void add_status(CLI::App& app, Session& session) {
-    const auto output = std::make_shared<std::string>("table");
+    const auto format = std::make_shared<std::string>("table");
     CLI::App* const command = app.add_subcommand("status", "Show how the daemon is");
-    command->add_option("-o,--output", *output, "table, json or yaml")
-        ->check(CLI::IsMember({"table", "json", "yaml"}))
-        ->type_name("FORMAT");
+    add_output_option(*command, *format);
     command->callback([=, &session] {
-        session.command = [=, &session] { return show_status(session, *output); };
+        session.command = [=, &session] { return show_status(session, *format); };
     });
 }
 

@@ -80,6 +80,12 @@ TEST_F(Get, TopologyIsADocumentThatCanBeApplied) {
               "network blue unchanged\nport web unchanged\n");
 }
 
+TEST_F(Get, StatusForPrograms) {
+    controller_.observed_status.set_pid(17);
+    EXPECT_EQ(run({"status", "-o", "json"}).out, "{\n  \"pid\": 17\n}\n");
+    EXPECT_EQ(run({"status", "-o", "yaml"}).out, "pid: 17\n");
+}
+
 TEST_F(Get, UnknownNameIsARefusal) {
     const Outcome outcome = run({"get", "ports", "nobody"});
     EXPECT_EQ(outcome.status, 1);
