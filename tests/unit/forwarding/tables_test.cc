@@ -39,6 +39,9 @@ size_t resident_bytes() {
 }
 
 TEST(Tables, EmptyTablesForThousandsOfPortsCostNoMemory) {
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+    GTEST_SKIP() << "a sanitizer's own memory for what is read would be measured, too";
+#endif
     const size_t before = resident_bytes();
     ASSERT_GT(before, 0u);
     Tables tables;
