@@ -13,8 +13,25 @@ struct Options {
     bool replace = false;
 };
 
+/// What the daemon has to say of a document whose text is not right in all places; nothing if it
+/// cannot be asked.
+api::Problems problems_of(const v1::Topology& readable, const Session& session,
+                          const Options& options) {
+    const auto client = Client::connect(session.socket);
+    if (!client) return {};
+    v1::ApplyRequest request;
+    *request.mutable_topology() = readable;
+    request.set_replace(options.replace);
+    request.set_dry_run(true);
+    const auto response = client->apply(request);
+    if (!response) return {};
+    return {response->problems().begin(), response->problems().end()};
+}
+
 Result<void> apply(Session& session, const Options& options) {
-    const auto source = Source::read(options.file, session.environment);
+    const auto source = Source::read(
+        options.file, session.environment,
+        [&](const v1::Topology& readable) { return problems_of(readable, session, options); });
     if (!source) return tl::unexpected(source.error());
     const auto client = Client::connect(session.socket);
     if (!client) return tl::unexpected(client.error());

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <sstream>
@@ -46,9 +47,22 @@ Failure print_problems(const std::string& name, const api::Problems& problems, s
     return {kRefused, ""};
 }
 
+/// Whether `path` is the place `of` or lies in it, as "ports[3].tap.mac" lies in "ports[3]".
+bool is_within(const std::string& path, const std::string& of) {
+    return path.starts_with(of) && (of.empty() || path.size() == of.size() ||
+                                    path[of.size()] == '.' || path[of.size()] == '[');
+}
+
+bool concerns_any(const v1::Problem& problem, const api::Problems& others) {
+    return std::any_of(others.begin(), others.end(), [&](const v1::Problem& other) {
+        return is_within(problem.path(), other.path()) || is_within(other.path(), problem.path());
+    });
+}
+
 }  // namespace
 
-Result<Source> Source::read(const std::string& file, Environment& environment) {
+Result<Source> Source::read(const std::string& file, Environment& environment,
+                            const FurtherProblems& further) {
     const std::string name = file == "-" ? "standard input" : file;
     const auto text = read_text(file, environment.in);
     if (!text) return tl::unexpected(text.error());
@@ -56,8 +70,16 @@ Result<Source> Source::read(const std::string& file, Environment& environment) {
     if (!document) return tl::unexpected(print_problems(name, document.error(), environment.err));
     Source source(name, std::move(*document));
     const api::Problems problems = api::read(source.document_, source.topology_);
-    if (!problems.empty()) return tl::unexpected(print_problems(name, problems, environment.err));
-    return source;
+    if (problems.empty()) return source;
+    const Failure failure = print_problems(name, problems, environment.err);
+    if (further) {
+        for (const v1::Problem& problem : further(source.topology_)) {
+            // What could not be read leaves gaps that look like other problems.
+            if (concerns_any(problem, problems)) continue;
+            environment.err << source.describe(problem) << '\n';
+        }
+    }
+    return tl::unexpected(failure);
 }
 
 std::string Source::describe(const v1::Problem& problem) const {

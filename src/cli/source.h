@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "api/document.h"
@@ -11,8 +12,13 @@ namespace heddle::cli {
 /// A topology document and where it came from, so that problems can say where they are.
 class Source {
  public:
-    /// `file` is a path or "-" for standard input. Problems of the text are printed to `err`.
-    static Result<Source> read(const std::string& file, Environment& environment);
+    /// Says what else is wrong with a document whose text has problems, as far as it could be read.
+    using FurtherProblems = std::function<api::Problems(const v1::Topology& readable)>;
+
+    /// `file` is a path or "-" for standard input. Problems of the text are printed to `err`, and
+    /// those that `further` finds in other places of the document with them.
+    static Result<Source> read(const std::string& file, Environment& environment,
+                               const FurtherProblems& further = {});
 
     const v1::Topology& topology() const noexcept { return topology_; }
 

@@ -8,7 +8,7 @@ namespace heddle::control {
 
 /// What the API server needs of the daemon. Any thread may call; a call returns when it is done.
 class Controller {
-public:
+ public:
     virtual ~Controller() = default;
 
     /// Validates the document as a whole; with any problem nothing is applied.
@@ -22,7 +22,8 @@ public:
 
     virtual v1::Status status() = 0;
 
-    /// Registers for events from now on; the callback must not block. Returns the id to unsubscribe.
+    /// Registers for events from now on; the callback must not block. Returns the id to
+    /// unsubscribe.
     virtual uint64_t subscribe(std::function<void(const v1::Event&)> callback) = 0;
     virtual void unsubscribe(uint64_t id) = 0;
 };

@@ -19,7 +19,8 @@ using std::chrono::steady_clock;
 
 v1::ApplyResponse refused(api::Problems problems) {
     v1::ApplyResponse response;
-    for (v1::Problem& problem : problems) *response.add_problems() = std::move(problem);
+    for (v1::Problem& problem : problems)
+        *response.add_problems() = std::move(problem);
     return response;
 }
 
@@ -71,7 +72,8 @@ port::Result<void> Daemon::restore() {
     return {};
 }
 
-// ---- Changes ---------------------------------------------------------------------------------------
+// ---- Changes
+// ---------------------------------------------------------------------------------------
 
 v1::ApplyResponse Daemon::apply(const v1::ApplyRequest& request) {
     const std::lock_guard lock(mutex_);
@@ -90,13 +92,15 @@ v1::ApplyResponse Daemon::carry_out(model::Plan plan, bool dry_run) {
     auto validated = model::validate(plan.topology, plan.paths);
     if (!validated) return refused(std::move(validated.error()));
     v1::ApplyResponse response;
-    for (v1::Change& change : plan.changes) *response.add_changes() = std::move(change);
+    for (v1::Change& change : plan.changes)
+        *response.add_changes() = std::move(change);
     if (dry_run) return response;
 
     Fabric::Outcome outcome = fabric_.apply(
         *validated, [&](size_t index) { return plan.paths.of("ports", index); }, false);
     if (!outcome.problems.empty()) return refused(std::move(outcome.problems));
-    for (v1::Problem& warning : outcome.warnings) *response.add_warnings() = std::move(warning);
+    for (v1::Problem& warning : outcome.warnings)
+        *response.add_warnings() = std::move(warning);
     desired_ = std::move(plan.topology);
     if (auto saved = state_.save(desired_); !saved) {
         v1::Problem& warning = *response.add_warnings();
@@ -112,7 +116,8 @@ v1::ApplyResponse Daemon::carry_out(model::Plan plan, bool dry_run) {
     return response;
 }
 
-// ---- Reports ---------------------------------------------------------------------------------------
+// ---- Reports
+// ---------------------------------------------------------------------------------------
 
 std::string Daemon::get(const v1::GetRequest& request,
                         const std::function<bool(const v1::Object&)>& sink) {
@@ -148,7 +153,9 @@ uint64_t Daemon::subscribe(std::function<void(const v1::Event&)> callback) {
     return events_.subscribe(std::move(callback));
 }
 
-void Daemon::unsubscribe(uint64_t id) { events_.unsubscribe(id); }
+void Daemon::unsubscribe(uint64_t id) {
+    events_.unsubscribe(id);
+}
 
 void Daemon::report(const std::string& kind, const std::string& name, const std::string& message) {
     log_info("event", {{"kind", kind}, {"name", name}, {"message", message}});
@@ -161,7 +168,8 @@ void Daemon::report(const std::string& kind, const std::string& name, const std:
     events_.publish(event);
 }
 
-// ---- Maintenance -----------------------------------------------------------------------------------
+// ---- Maintenance
+// -----------------------------------------------------------------------------------
 
 void Daemon::maintain_until_stopped() {
     constexpr milliseconds kBalance{worker::Scheduler::kIntervalMs};

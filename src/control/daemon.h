@@ -18,10 +18,11 @@
 
 namespace heddle::control {
 
-/// The daemon behind its API: keeps the desired state (in memory and on disk) and the fabric that makes
-/// it true. One lock makes its methods and the maintenance thread the "control thread" of the data plane.
+/// The daemon behind its API: keeps the desired state (in memory and on disk) and the fabric that
+/// makes it true. One lock makes its methods and the maintenance thread the "control thread" of the
+/// data plane.
 class Daemon final : public Controller {
-public:
+ public:
     struct Options {
         std::string version;
         bool hugepages = false;
@@ -30,7 +31,8 @@ public:
     Daemon(const packet::Pools& pools, StateFile& state, EventBus& events, Options options);
     ~Daemon() override;
 
-    /// Makes true what the state file holds. A port whose device is missing stays down and is tried again.
+    /// Makes true what the state file holds. A port whose device is missing stays down and is tried
+    /// again.
     port::Result<void> restore();
 
     v1::ApplyResponse apply(const v1::ApplyRequest& request) override;
@@ -41,7 +43,7 @@ public:
     uint64_t subscribe(std::function<void(const v1::Event&)> callback) override;
     void unsubscribe(uint64_t id) override;
 
-private:
+ private:
     void maintain_until_stopped();
     v1::ApplyResponse carry_out(model::Plan plan, bool dry_run);
     void report(const std::string& kind, const std::string& name, const std::string& message);

@@ -44,50 +44,51 @@ OpenResult open_device(const model::Port& wanted, const packet::Pools& pools) {
                                                 .persistent = tap.persistent}));
             },
             [&](const model::Netdev& netdev) {
-                return as_port(port::Netdev::open({.interface = netdev.interface,
-                                                   .mtu = wanted.mtu,
-                                                   .queues = wanted.queues}));
+                return as_port(port::Netdev::open(
+                    {.interface = netdev.interface, .mtu = wanted.mtu, .queues = wanted.queues}));
             },
             [&](const model::Ethdev& ethdev) {
-                return as_port(port::Ethdev::open({.devargs = ethdev.devargs,
-                                                   .mtu = *wanted.mtu,
-                                                   .queues = wanted.queues},
-                                                  pools));
+                return as_port(port::Ethdev::open(
+                    {.devargs = ethdev.devargs, .mtu = *wanted.mtu, .queues = wanted.queues},
+                    pools));
             }},
         wanted.device);
 }
 
 std::string device_identity(const model::Device& device) {
-    return std::visit(Overloaded{[](const model::Tap& tap) {
-                                     return "if:" + tap.netns + "/" + tap.interface;
-                                 },
-                                 [](const model::Netdev& netdev) { return "if:/" + netdev.interface; },
-                                 [](const model::Ethdev& ethdev) {
-                                     return "dpdk:" + ethdev.devargs.substr(0, ethdev.devargs.find(','));
-                                 }},
-                      device);
-}
-
-std::string device_name(const model::Device& device) {
     return std::visit(
-        Overloaded{[](const model::Tap& tap) {
-                       return tap.netns.empty() ? tap.interface
-                                                : tap.interface + " in " + namespace_text(tap.netns);
-                   },
-                   [](const model::Netdev& netdev) { return netdev.interface; },
+        Overloaded{[](const model::Tap& tap) { return "if:" + tap.netns + "/" + tap.interface; },
+                   [](const model::Netdev& netdev) { return "if:/" + netdev.interface; },
                    [](const model::Ethdev& ethdev) {
-                       return ethdev.devargs.substr(0, ethdev.devargs.find(','));
+                       return "dpdk:" + ethdev.devargs.substr(0, ethdev.devargs.find(','));
                    }},
         device);
 }
 
+bool continues(const model::Device& from, const model::Device& to) {
+    const auto* tap = std::get_if<model::Tap>(&to);
+    return tap != nullptr && tap->persistent && device_identity(from) == device_identity(to);
+}
+
+std::string device_name(const model::Device& device) {
+    return std::visit(Overloaded{[](const model::Tap& tap) {
+                                     return tap.netns.empty() ? tap.interface
+                                                : tap.interface + " in " + namespace_text(tap.netns);
+                                 },
+                                 [](const model::Netdev& netdev) { return netdev.interface; },
+                                 [](const model::Ethdev& ethdev) {
+                                     return ethdev.devargs.substr(0, ethdev.devargs.find(','));
+                                 }},
+                      device);
+}
+
 std::string interface_of(const model::Device& device) {
-    return std::visit(
-        Overloaded{
-            [](const model::Tap& tap) { return tap.netns.empty() ? tap.interface : std::string(); },
-            [](const model::Netdev& netdev) { return netdev.interface; },
-            [](const model::Ethdev&) { return std::string(); }},
-        device);
+    return std::visit(Overloaded{[](const model::Tap& tap) {
+                                     return tap.netns.empty() ? tap.interface : std::string();
+                                 },
+                                 [](const model::Netdev& netdev) { return netdev.interface; },
+                                 [](const model::Ethdev&) { return std::string(); }},
+                      device);
 }
 
 bool needs_reopening(const model::Port& from, const model::Port& to) {

@@ -22,14 +22,12 @@ unsigned long free_hugepages() {
 }  // namespace
 
 tl::expected<Eal, std::string> Eal::init(const Options& options) {
-    const bool hugepages =
-        options.hugepages_wanted && free_hugepages() * 2 >= options.memory_mib;
+    const bool hugepages = options.hugepages_wanted && free_hugepages() * 2 >= options.memory_mib;
     std::vector<std::string> arguments{
         "heddled",
         "--no-telemetry",  // Heddle has its own API
         // An allow list that no device is on: probing takes what a port names, and only that.
-        "--allow=0000:00:00.0",
-        "--log-level=lib.eal:warning",
+        "--allow=0000:00:00.0", "--log-level=lib.eal:warning",
         "--lcores=0",  // workers are ordinary threads that register themselves
     };
     // Either way no files: daemons do not meet, and nothing is left behind.
@@ -40,7 +38,8 @@ tl::expected<Eal, std::string> Eal::init(const Options& options) {
         arguments.insert(arguments.end(), {"--no-huge", "--no-shconf", "-m", memory});
     }
     std::vector<char*> argv;
-    for (std::string& argument : arguments) argv.push_back(argument.data());
+    for (std::string& argument : arguments)
+        argv.push_back(argument.data());
 
     // rte_eal_init() pins the calling thread to the first lcore's CPU, and threads inherit that.
     cpu_set_t affinity;

@@ -5,13 +5,14 @@
 
 namespace heddle::control {
 
-/// DPDK's environment abstraction layer, set up so that the daemon needs nothing prepared: memory from
-/// hugepages where the machine has free ones, from ordinary pages elsewhere; nothing on disk; no PCI
-/// device touched until a port names it; no thread pinned.
+/// DPDK's environment abstraction layer, set up so that the daemon needs nothing prepared: memory
+/// from hugepages where the machine has free ones, from ordinary pages elsewhere; nothing on disk;
+/// no PCI device touched until a port names it; no thread pinned.
 class Eal {
-public:
+ public:
     struct Options {
-        unsigned memory_mib = 512;     ///< address space for packet buffers when there are no hugepages
+        unsigned memory_mib =
+            512;  ///< address space for packet buffers when there are no hugepages
         bool hugepages_wanted = true;  ///< use them if there are enough
     };
 
@@ -25,7 +26,7 @@ public:
 
     bool hugepages() const noexcept { return hugepages_; }
 
-private:
+ private:
     explicit Eal(bool hugepages) : initialized_(true), hugepages_(hugepages) {}
     bool initialized_;
     bool hugepages_;

@@ -35,7 +35,8 @@ Fabric::Outcome Fabric::apply(const model::Topology& wanted, const PathOfPort& p
     return Transaction(*this, wanted, path_of_port, tolerant).run();
 }
 
-// ---- Publishing ------------------------------------------------------------------------------------
+// ---- Publishing
+// ------------------------------------------------------------------------------------
 
 void Fabric::publish_port(PortRuntime& port) {
     auto entry = std::make_unique<forwarding::PortEntry>();
@@ -57,7 +58,6 @@ void Fabric::publish_port(PortRuntime& port) {
     tables_.publish(port.id, entry.get());
     retire(std::exchange(port.entry, std::move(entry)));
 }
-
 
 void Fabric::publish_dirty_bridges() {
     // One pass over all ports rather than one per network.
@@ -98,7 +98,8 @@ void Fabric::collect_garbage() {
     garbage_.clear();
 }
 
-// ---- Addresses -------------------------------------------------------------------------------------
+// ---- Addresses
+// -------------------------------------------------------------------------------------
 
 void Fabric::forget_addresses(const std::function<bool(const forwarding::Fdb::Entry&)>& which) {
     tables_.fdb.retire_if(which, 0, SIZE_MAX, [&](const forwarding::Fdb::Entry& entry) {
@@ -127,7 +128,8 @@ void Fabric::age_addresses() {
     });
 }
 
-// ---- Devices ---------------------------------------------------------------------------------------
+// ---- Devices
+// ---------------------------------------------------------------------------------------
 
 void Fabric::adopt_device(PortRuntime& port, std::unique_ptr<port::Port> device) {
     port.device = std::move(device);
@@ -170,18 +172,19 @@ void Fabric::look_after(PortRuntime& port) {
 }
 
 void Fabric::maintain() {
-    for (auto& [name, port] : ports_) look_after(*port);
+    for (auto& [name, port] : ports_)
+        look_after(*port);
     publish_dirty_bridges();
     if (!garbage_.empty()) collect_garbage();
     ++maintenance_rounds_;
     if (maintenance_rounds_ % kAgeingRounds == 0) age_addresses();
-    for (auto& [name, port] : ports_) report_oversize(*port);
+    for (auto& [name, port] : ports_)
+        report_oversize(*port);
 }
 
 void Fabric::report_oversize(PortRuntime& port) {
     if (port.oversize_quiet != 0 && --port.oversize_quiet != 0) return;
-    const uint64_t dropped =
-        totals(port).drops[static_cast<size_t>(packet::DropReason::tx_mtu)];
+    const uint64_t dropped = totals(port).drops[static_cast<size_t>(packet::DropReason::tx_mtu)];
     const uint64_t news = dropped - std::exchange(port.oversize_reported, dropped);
     if (news == 0) return;
     port.oversize_quiet = kOversizeRounds;
@@ -199,7 +202,8 @@ void Fabric::interface_changed(const std::string& interface) {
     if (!garbage_.empty()) collect_garbage();
 }
 
-// ---- Reports ---------------------------------------------------------------------------------------
+// ---- Reports
+// ---------------------------------------------------------------------------------------
 
 Fabric::Totals& Fabric::Totals::operator+=(const Totals& other) {
     rx_frames += other.rx_frames;
@@ -210,7 +214,8 @@ Fabric::Totals& Fabric::Totals::operator+=(const Totals& other) {
     replicated += other.replicated;
     consumed += other.consumed;
     rx_missed += other.rx_missed;
-    for (size_t i = 0; i < drops.size(); ++i) drops[i] += other.drops[i];
+    for (size_t i = 0; i < drops.size(); ++i)
+        drops[i] += other.drops[i];
     return *this;
 }
 
@@ -226,7 +231,8 @@ Fabric::Totals Fabric::totals(const PortRuntime& port) const {
         part.tx_packets = counters.tx_packets.read();
         part.replicated = counters.replicated.read();
         part.consumed = counters.consumed.read();
-        for (size_t i = 0; i < part.drops.size(); ++i) part.drops[i] = counters.drops[i].read();
+        for (size_t i = 0; i < part.drops.size(); ++i)
+            part.drops[i] = counters.drops[i].read();
         sum += part;
     }
     sum.rx_missed = port.rx_missed_before + (port.device ? port.device->rx_missed() : 0);
@@ -235,13 +241,15 @@ Fabric::Totals Fabric::totals(const PortRuntime& port) const {
 
 Fabric::Totals Fabric::totals() const {
     Totals sum = retired_;
-    for (const auto& [name, port] : ports_) sum += totals(*port);
+    for (const auto& [name, port] : ports_)
+        sum += totals(*port);
     return sum;
 }
 
 uint32_t Fabric::buffers_ready() const {
     uint32_t buffers = 0;
-    for (const auto& worker : scheduler_.worker_status()) buffers += worker.statistics.buffers_held;
+    for (const auto& worker : scheduler_.worker_status())
+        buffers += worker.statistics.buffers_held;
     for (const auto& [name, port] : ports_) {
         if (port->device != nullptr) buffers += port->device->buffers_held();
     }

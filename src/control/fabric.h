@@ -23,15 +23,15 @@ class Transaction;
 /// Now, on the workers' clock for FDB entries.
 forwarding::Fdb::Tick clock_seconds();
 
-/// Compiles the desired state into what the data plane follows, and keeps the two in step while devices
-/// come and go.
+/// Compiles the desired state into what the data plane follows, and keeps the two in step while
+/// devices come and go.
 ///
-/// A change is built beside what is in force, published object by object, and what it replaced is freed
-/// after a grace period: traffic that the change does not concern loses nothing.
+/// A change is built beside what is in force, published object by object, and what it replaced is
+/// freed after a grace period: traffic that the change does not concern loses nothing.
 ///
 /// Concurrency: one thread at a time (Daemon holds a lock).
 class Fabric {
-public:
+ public:
     /// A port's history, for events: "up", "down: ...".
     using Report = std::function<void(const std::string& kind, const std::string& name,
                                       const std::string& message)>;
@@ -39,9 +39,9 @@ public:
     Fabric(const packet::Pools& pools, Report report);
     ~Fabric();
 
-    /// Makes `wanted` the state in force. A device that cannot be opened is a problem, under its port's
-    /// path: with any, nothing has changed, unless it had to be taken from another port first.
-    /// `tolerant` (at start) instead leaves such ports down, to be tried again.
+    /// Makes `wanted` the state in force. A device that cannot be opened is a problem, under its
+    /// port's path: with any, nothing has changed, unless it had to be taken from another port
+    /// first. `tolerant` (at start) instead leaves such ports down, to be tried again.
     struct Outcome {
         api::Problems problems;
         api::Problems warnings;
@@ -49,8 +49,8 @@ public:
     using PathOfPort = std::function<std::string(size_t index)>;
     Outcome apply(const model::Topology& wanted, const PathOfPort& path_of_port, bool tolerant);
 
-    /// Looks after devices (fail, return), ages addresses and reads what workers cannot tell. Call once a
-    /// second.
+    /// Looks after devices (fail, return), ages addresses and reads what workers cannot tell. Call
+    /// once a second.
     void maintain();
 
     /// A Linux interface appeared, changed or vanished: look after its port now.
@@ -119,7 +119,7 @@ public:
         unsigned ports = 0;
     };
 
-private:
+ private:
     friend class Transaction;
 
     /// Sweeps for aged addresses happen every so many maintenance rounds (seconds).

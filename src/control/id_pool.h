@@ -7,7 +7,7 @@ namespace heddle::control {
 
 /// Hands out the lowest free number from 1 on.
 class IdPool {
-public:
+ public:
     uint32_t take() {
         if (free_.empty()) return ++highest_;
         const uint32_t id = *free_.begin();
@@ -16,7 +16,7 @@ public:
     }
     void give_back(uint32_t id) { free_.insert(id); }
 
-private:
+ private:
     uint32_t highest_ = 0;
     std::set<uint32_t> free_;
 };

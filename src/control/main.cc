@@ -11,6 +11,7 @@
 #include "control/daemon.h"
 #include "control/eal.h"
 #include "control/event_bus.h"
+#include "control/file_lock.h"
 #include "control/log.h"
 #include "control/privileges.h"
 #include "control/state_file.h"
@@ -40,20 +41,26 @@ int run(const CommandLine& options) {
     // Before there are threads: they inherit the mask, and only sigwait() below sees the signals.
     sigset_t signals;
     sigemptyset(&signals);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+        sigaddset(&signals, signal);
     pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 
     if (const std::string missing = missing_privileges(); !missing.empty()) return fail(missing);
     auto socket = SocketClaim::take(options.socket);
     if (!socket) return fail(socket.error());
-    auto eal = Eal::init({.memory_mib = options.memory_mib, .hugepages_wanted = !options.no_hugepages});
+    const auto state_lock =
+        FileLock::take(options.state + ".lock", "keeps its state in " + options.state);
+    if (!state_lock) return fail(state_lock.error() + ", or use another --state");
+    auto eal =
+        Eal::init({.memory_mib = options.memory_mib, .hugepages_wanted = !options.no_hugepages});
     if (!eal) return fail(eal.error());
     auto pools = packet::Pools::create({options.small_buffers, options.large_buffers});
     if (!pools) return fail(pools.error());
 
     StateFile state(options.state);
     EventBus events;
-    Daemon daemon(*pools, state, events, {.version = HEDDLE_VERSION, .hugepages = eal->hugepages()});
+    Daemon daemon(*pools, state, events,
+                  {.version = HEDDLE_VERSION, .hugepages = eal->hugepages()});
     if (auto restored = daemon.restore(); !restored) return fail(restored.error());
     auto server = ApiServer::start(daemon, std::move(*socket), options.group);
     if (!server) return fail(server.error());
@@ -77,7 +84,8 @@ int main(int argc, char** argv) {
     CLI::App app("Heddle: a virtual switch and router for containers, virtual machines and NICs");
     app.set_version_flag("--version", std::string("heddled ") + HEDDLE_VERSION);
     app.add_option("--socket", options.socket, "UNIX socket of the API")->capture_default_str();
-    app.add_option("--group", options.group, "Group that may use the socket")->capture_default_str();
+    app.add_option("--group", options.group, "Group that may use the socket")
+        ->capture_default_str();
     app.add_option("--state", options.state, "File that keeps the desired state")
         ->capture_default_str();
     app.add_option("--memory", options.memory_mib, "MiB for packet buffers and devices")
@@ -89,7 +97,8 @@ int main(int argc, char** argv) {
     app.add_option("--large-buffers", options.large_buffers, "Packet buffers of 64 KiB")
         ->check(CLI::Range(128u, 1u << 20))
         ->capture_default_str();
-    app.add_flag("--no-hugepages", options.no_hugepages, "Use ordinary pages even if there are hugepages");
+    app.add_flag("--no-hugepages", options.no_hugepages,
+                 "Use ordinary pages even if there are hugepages");
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

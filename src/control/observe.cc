@@ -18,7 +18,8 @@ void fill(const Fabric::Totals& totals, v1::PortCounters& counters) {
     counters.set_consumed(totals.consumed);
     counters.set_rx_missed(totals.rx_missed);
     uint64_t dropped = 0;
-    for (const uint64_t frames : totals.drops) dropped += frames;
+    for (const uint64_t frames : totals.drops)
+        dropped += frames;
     counters.set_dropped(dropped);
 }
 
@@ -169,8 +170,10 @@ tl::expected<std::vector<v1::Object>, std::string> observe(const Fabric& fabric,
             }
             return objects;
         }
-        case v1::GetRequest::WORKERS: return observe_workers(fabric);
-        default: return tl::unexpected(std::string("unknown kind of object"));
+        case v1::GetRequest::WORKERS:
+            return observe_workers(fabric);
+        default:
+            return tl::unexpected(std::string("unknown kind of object"));
     }
 }
 
@@ -178,7 +181,8 @@ v1::Status observe_status(const Fabric& fabric) {
     v1::Status status;
     status.set_workers(fabric.scheduler().workers());
     uint32_t up = 0;
-    for (const auto& [name, port] : fabric.ports()) up += port->up;
+    for (const auto& [name, port] : fabric.ports())
+        up += port->up;
     status.set_ports_up(up);
     status.set_ports_down(static_cast<uint32_t>(fabric.ports().size()) - up);
     status.set_networks(static_cast<uint32_t>(fabric.networks().size()));

@@ -9,8 +9,8 @@
 
 namespace heddle::control {
 
-/// The objects a request for PORTS, NETWORKS, FDB, WORKERS or DROPS asks for; the error names what does
-/// not exist. For FDB the names are networks.
+/// The objects a request for PORTS, NETWORKS, FDB, WORKERS or DROPS asks for; the error names what
+/// does not exist. For FDB the names are networks.
 tl::expected<std::vector<v1::Object>, std::string> observe(const Fabric& fabric,
                                                            const v1::GetRequest& request);
 

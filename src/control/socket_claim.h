@@ -2,13 +2,13 @@
 
 #include <string>
 
-#include "port/file_descriptor.h"
+#include "control/file_lock.h"
 #include "port/result.h"
 
 namespace heddle::control {
 
 /// The right to serve the API on one path, thus to be the one daemon of its state and its devices.
-/// Held by a lock on PATH.lock, which the kernel gives up however the process ends.
+/// Held by a lock on PATH.lock.
 class SocketClaim {
  public:
     /// Refuses while another process holds it, and says which. Makes the directory, and removes the
@@ -18,11 +18,10 @@ class SocketClaim {
     const std::string& path() const noexcept { return path_; }
 
  private:
-    SocketClaim(std::string path, port::FileDescriptor lock)
-        : path_(std::move(path)), lock_(std::move(lock)) {}
+    SocketClaim(std::string path, FileLock lock) : path_(std::move(path)), lock_(std::move(lock)) {}
 
     std::string path_;
-    port::FileDescriptor lock_;
+    FileLock lock_;
 };
 
 }  // namespace heddle::control

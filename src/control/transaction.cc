@@ -29,7 +29,8 @@ uint64_t cycles_per_frame(uint32_t frames_per_second) {
 Transaction::Transaction(Fabric& fabric, const model::Topology& wanted,
                          const Fabric::PathOfPort& path_of_port, bool tolerant)
     : fabric_(fabric), wanted_(wanted), path_of_port_(path_of_port), tolerant_(tolerant) {
-    for (size_t i = 0; i < wanted.ports.size(); ++i) index_of_port_[wanted.ports[i].name] = i;
+    for (size_t i = 0; i < wanted.ports.size(); ++i)
+        index_of_port_[wanted.ports[i].name] = i;
 }
 
 Fabric::Outcome Transaction::run() {
@@ -69,10 +70,11 @@ void Transaction::open_free_devices() {
             continue;
         }
         open_errors_[wanted.name] = device.error();
-        // A port that is there already and merely still lacks its device does not refuse the document.
-        const bool known = existing != fabric_.ports_.end() &&
-                           device_identity(existing->second->wanted.device) ==
-                               device_identity(wanted.device);
+        // A port that is there already and merely still lacks its device does not refuse the
+        // document.
+        const bool known =
+            existing != fabric_.ports_.end() &&
+            device_identity(existing->second->wanted.device) == device_identity(wanted.device);
         if (tolerant_ || known) continue;
         v1::Problem& problem = outcome_.problems.emplace_back();
         problem.set_path(path_of_port_(i));
@@ -115,9 +117,7 @@ void Transaction::close_departing() {
         }
         if (needs_device_.contains(it->first) && port.device != nullptr) {
             const model::Port& wanted = wanted_.ports[index_of_port_[it->first]];
-            if (device_identity(wanted.device) != device_identity(port.wanted.device)) {
-                port.device->discard();
-            }
+            if (!continues(port.wanted.device, wanted.device)) port.device->discard();
             fabric_.close_device(port);
             port.up = false;
         }
@@ -165,9 +165,9 @@ void Transaction::update_ports() {
         }
         const model::Port before = std::exchange(port->wanted, wanted);
         if (is_new || before.storm_limit_pps != wanted.storm_limit_pps) {
-            fabric_.tables_.storm_limit(port->id)
-                .configure(cycles_per_frame(wanted.storm_limit_pps),
-                           uint64_t{wanted.storm_limit_pps} * kStormBurstMs / 1000);
+            fabric_.tables_.storm_limit(port->id).configure(
+                cycles_per_frame(wanted.storm_limit_pps),
+                uint64_t{wanted.storm_limit_pps} * kStormBurstMs / 1000);
         }
         if (port->device != nullptr) {
             if (before.mtu != wanted.mtu) {
@@ -191,7 +191,8 @@ void Transaction::update_ports() {
 void Transaction::update_memberships(Fabric::PortRuntime& port) {
     std::map<uint16_t, std::string> wanted;
     if (!port.wanted.network.empty()) wanted[model::kUntagged] = port.wanted.network;
-    for (const model::TrunkVlan& vlan : port.wanted.vlans) wanted[vlan.vlan] = vlan.network;
+    for (const model::TrunkVlan& vlan : port.wanted.vlans)
+        wanted[vlan.vlan] = vlan.network;
 
     fabric_.mark_dirty(port);
     std::erase_if(port.memberships, [&](const auto& item) {
@@ -251,10 +252,10 @@ void Transaction::start_devices() {
             fabric_.adopt_device(port, std::move(opened->second));
             continue;
         }
-        auto device = open_errors_.contains(name)
-                          ? port::Result<std::unique_ptr<port::Port>>(
-                                tl::unexpected(open_errors_[name]))
-                          : open_device(port.wanted, fabric_.pools_);
+        auto device =
+            open_errors_.contains(name)
+                ? port::Result<std::unique_ptr<port::Port>>(tl::unexpected(open_errors_[name]))
+                : open_device(port.wanted, fabric_.pools_);
         if (device) {
             fabric_.adopt_device(port, std::move(*device));
             continue;

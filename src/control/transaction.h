@@ -10,21 +10,21 @@
 
 namespace heddle::control {
 
-/// One Fabric::apply(): brings the runtime from what is in force to what is wanted, in an order in which no
-/// frame ever takes a way that neither state allows:
+/// One Fabric::apply(): brings the runtime from what is in force to what is wanted, in an order in
+/// which no frame ever takes a way that neither state allows:
 ///   1. open devices that nobody has (the only step that may refuse)
 ///   2. unpublish what goes, take queues away
 ///   3. publish the new memberships, ports and bridges
 ///   4. after a grace period forget addresses behind memberships that ended, then reuse their ids
 ///   5. publish static addresses, open devices that another port had until now, start polling
 class Transaction {
-public:
+ public:
     Transaction(Fabric& fabric, const model::Topology& wanted,
                 const Fabric::PathOfPort& path_of_port, bool tolerant);
 
     Fabric::Outcome run();
 
-private:
+ private:
     void open_free_devices();
     void apply_settings();
     void close_departing();

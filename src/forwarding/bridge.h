@@ -8,8 +8,8 @@
 
 namespace heddle::forwarding {
 
-/// A port's membership in a bridge: where frames of the bridge enter and leave by that port. It packs
-/// into one word, which workers read and control replaces atomically.
+/// A port's membership in a bridge: where frames of the bridge enter and leave by that port. It
+/// packs into one word, which workers read and control replaces atomically.
 struct BridgePort {
     PortId port = kNoPort;
     BridgeId bridge = kNoBridge;

@@ -21,9 +21,10 @@ unsigned Fdb::used(size_t bucket) const noexcept {
 Fdb::Slot* Fdb::claim(Key key, uint64_t hash) noexcept {
     size_t preferred = first_bucket(hash);
     size_t other = second_bucket(hash);
-    // The first bucket saves a cache line at each lookup, but its last slot is kept for keys that have
-    // no better place: that makes a full pair of buckets a thousand times rarer.
-    if (const unsigned in_first = used(preferred); in_first + 1 >= kWays && used(other) < in_first) {
+    // The first bucket saves a cache line at each lookup, but its last slot is kept for keys that
+    // have no better place: that makes a full pair of buckets a thousand times rarer.
+    if (const unsigned in_first = used(preferred);
+        in_first + 1 >= kWays && used(other) < in_first) {
         std::swap(preferred, other);
     }
     for (size_t index : {preferred, other}) {
@@ -95,11 +96,11 @@ void Fdb::for_each(const std::function<void(const Entry&)>& visit) const {
     }
 }
 
-size_t Fdb::retire_if(const std::function<bool(const Entry&)>& remove, size_t first,
-                      size_t count, const std::function<void(const Entry&)>& retired) {
+size_t Fdb::retire_if(const std::function<bool(const Entry&)>& remove, size_t first, size_t count,
+                      const std::function<void(const Entry&)>& retired) {
     size_t removed = 0;
-    size_t last = std::min(buckets_.size(), count > buckets_.size() - first ? buckets_.size()
-                                                                            : first + count);
+    size_t last = std::min(buckets_.size(),
+                           count > buckets_.size() - first ? buckets_.size() : first + count);
     for (size_t index = first; index < last; ++index) {
         for (Slot& slot : buckets_[index].slots) {
             Key key = Key::from_bits(slot.key.load(std::memory_order_relaxed));

@@ -22,26 +22,27 @@ struct FdbValue {
 /// The forwarding database of all bridges: (bridge, MAC) -> bridge port.
 ///
 /// A table of one-cache-line buckets of four entries; a key lives in its first bucket or, when that
-/// fills up, in its second if there is more room. With as many random keys as buckets 2 % live in the
-/// second, and one such filling in seventy meets a key for which both are full. rte_hash
-/// would do, but copies keys out of line (two more cache lines per lookup: 44 to 63 cycles a key here
+/// fills up, in its second if there is more room. With as many random keys as buckets 2 % live in
+/// the second, and one such filling in seventy meets a key for which both are full. rte_hash would
+/// do, but copies keys out of line (two more cache lines per lookup: 44 to 63 cycles a key here
 /// against about 20) and takes a lock to insert.
 ///
 /// Concurrency:
 /// - find(), learn(): any number of registered worker threads, without locks, inside an RCU read
 ///   section (between two quiescent states).
-/// - all others: one control thread. It retires an entry by taking its value and its key away, which
+/// - all others: one control thread. It retires an entry by taking its value and its key away,
+/// which
 ///   is visible at once; the slot is free for another key only after release() following a grace
-///   period, when no reader is left that saw the old key there: a reader never gets the value of one
-///   key under another.
+///   period, when no reader is left that saw the old key there: a reader never gets the value of
+///   one key under another.
 /// - Two threads that add one address at the same time may leave it in two slots, which they make
-///   agree. All of them are changed together; find() takes the first. Each was asked for (`may_add`)
-///   and is retired by itself.
+///   agree. All of them are changed together; find() takes the first. Each was asked for
+///   (`may_add`) and is retired by itself.
 class Fdb {
-public:
+ public:
     /// A bridge and a MAC address; never 0, as 0 is the mark of a free slot.
     class Key {
-    public:
+     public:
         Key() = default;
         /// `mac`: its six bytes as net::MacAddress::to_u64() gives them.
         Key(BridgeId bridge, uint64_t mac) noexcept : bits_(uint64_t{bridge} << 48 | mac) {}
@@ -55,7 +56,7 @@ public:
         uint64_t mac() const noexcept { return bits_ & ((uint64_t{1} << 48) - 1); }
         net::MacAddress mac_address() const noexcept { return net::MacAddress::from_u64(mac()); }
 
-    private:
+     private:
         uint64_t bits_ = 0;
     };
 
@@ -84,8 +85,8 @@ public:
         full        ///< `may_add` said no, or no free slot; nothing changed
     };
 
-    /// Records that `key` sent a frame by way of `bridge_port` at `now`. `may_add` is asked, and may
-    /// count, before a new entry is made.
+    /// Records that `key` sent a frame by way of `bridge_port` at `now`. `may_add` is asked, and
+    /// may count, before a new entry is made.
     template <typename MayAdd>
     Learned learn(Key key, uint64_t hash, BridgePortId bridge_port, Tick now,
                   MayAdd may_add) noexcept;
@@ -101,13 +102,14 @@ public:
         FdbValue value;
     };
 
-    /// Calls for each live entry. Entries that change meanwhile may be seen before or after the change.
+    /// Calls for each live entry. Entries that change meanwhile may be seen before or after the
+    /// change.
     void for_each(const std::function<void(const Entry&)>& visit) const;
 
-    /// Takes away the entries for which `remove` is true, in the buckets from `first` on, `count` of them
-    /// (all by default). Returns how many. Their slots wait for release(). `remove` may be asked again
-    /// about an entry that a worker changed meanwhile, so it must not count; `retired` is called once
-    /// for each that went, as it was in the end.
+    /// Takes away the entries for which `remove` is true, in the buckets from `first` on, `count`
+    /// of them (all by default). Returns how many. Their slots wait for release(). `remove` may be
+    /// asked again about an entry that a worker changed meanwhile, so it must not count; `retired`
+    /// is called once for each that went, as it was in the end.
     size_t retire_if(const std::function<bool(const Entry&)>& remove, size_t first = 0,
                      size_t count = SIZE_MAX,
                      const std::function<void(const Entry&)>& retired = {});
@@ -119,7 +121,7 @@ public:
 
     size_t bucket_count() const noexcept { return buckets_.size(); }
 
-private:
+ private:
     static constexpr unsigned kWays = 4;
 
     // A slot is free (key 0, value 0), being filled (key, value 0), live (key, value) or retired
@@ -133,7 +135,8 @@ private:
     };
     static_assert(sizeof(Bucket) == 64);
 
-    static constexpr uint64_t kRetiredKey = UINT64_MAX;  ///< a broadcast address: nobody looks it up
+    static constexpr uint64_t kRetiredKey =
+        UINT64_MAX;  ///< a broadcast address: nobody looks it up
 
     // Value bits: bridge port 24 | tick 32 | static 1 | live 1.
     static constexpr uint64_t kLive = 1;
@@ -170,7 +173,8 @@ private:
     std::vector<Slot*> retired_;
 };
 
-// ---- Hot path --------------------------------------------------------------------------------------
+// ---- Hot path
+// --------------------------------------------------------------------------------------
 
 inline Fdb::Slot* Fdb::find_slot(Key key, uint64_t hash, uint64_t& value) noexcept {
     for (size_t index : {first_bucket(hash), second_bucket(hash)}) {

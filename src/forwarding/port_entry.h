@@ -17,12 +17,12 @@ namespace heddle::forwarding {
 /// The bridge port of each VLAN id of a trunk.
 using VlanMap = std::array<BridgePortId, 4096>;
 
-/// What a worker needs of a port. Immutable but for what it points to: control publishes a new one for
-/// every change and frees the old one after a grace period.
+/// What a worker needs of a port. Immutable but for what it points to: control publishes a new one
+/// for every change and frees the old one after a grace period.
 struct PortEntry {
     PortId id = kNoPort;
     uint16_t mtu = 1500;
-    port::Port* device = nullptr;  ///< nullptr while the device is missing
+    port::Port* device = nullptr;              ///< nullptr while the device is missing
     packet::PortCounters* counters = nullptr;  ///< one per worker
     RateLimit* storm_limit = nullptr;
     BridgePortId untagged = kNoBridgePort;  ///< access network or native VLAN

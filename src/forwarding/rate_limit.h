@@ -8,7 +8,7 @@ namespace heddle::forwarding {
 /// Rate limit by the generic cell rate algorithm (ITU-T I.371, "virtual scheduling"): one word of
 /// state, so that workers share it with one compare-and-swap and without a lock. Time is the TSC.
 class RateLimit {
-public:
+ public:
     /// `cycles_per_unit`: TSC cycles per admitted unit, 0 for no limit; `burst`: units admitted at
     /// once after a pause, at least 1. Control thread; takes effect with the next admit().
     void configure(uint64_t cycles_per_unit, uint64_t burst) noexcept {
@@ -24,8 +24,8 @@ public:
     }
 
     /// Something of several units passes if one unit would, and all of them count afterwards: a
-    /// superframe larger than the burst is not shut out for ever. Over any time t no more is admitted
-    /// than burst + t / cycles_per_unit, plus what the last admission had beyond one unit.
+    /// superframe larger than the burst is not shut out for ever. Over any time t no more is
+    /// admitted than burst + t / cycles_per_unit, plus what the last admission had beyond one unit.
     bool admit(uint64_t now, uint64_t units = 1) noexcept {
         const uint64_t interval = interval_.load(std::memory_order_relaxed);
         if (interval == 0) return true;
@@ -41,7 +41,7 @@ public:
         }
     }
 
-private:
+ private:
     std::atomic<uint64_t> interval_{0};
     std::atomic<uint64_t> tolerance_{0};
     std::atomic<uint64_t> theoretical_arrival_{0};

@@ -11,12 +11,13 @@
 
 namespace heddle::forwarding {
 
-/// All that the data plane follows. Control stores into it; workers only read (and learn into the FDB).
+/// All that the data plane follows. Control stores into it; workers only read (and learn into the
+/// FDB).
 ///
 /// Concurrency: a worker may keep what it loads until its next quiescent state. Control unpublishes
 /// first, waits for a grace period, frees then. Ids are reused only after one, too.
 class Tables {
-public:
+ public:
     explicit Tables(size_t fdb_buckets = Fdb::kDefaultBuckets)
         : fdb(fdb_buckets),
           ports_(kMaxPorts),
@@ -51,7 +52,8 @@ public:
     std::atomic<PortId>& last_oversize_from(PortId id) noexcept { return last_oversize_from_[id]; }
     RateLimit& storm_limit(PortId id) noexcept { return storm_limits_[id]; }
 
-    // ---- Control thread; the caller keeps what it publishes alive for a grace period longer --------
+    // ---- Control thread; the caller keeps what it publishes alive for a grace period longer
+    // --------
 
     void publish(PortId id, const PortEntry* entry) noexcept {
         ports_[id].store(entry, std::memory_order_release);
@@ -73,7 +75,7 @@ public:
 
     Fdb fdb;
 
-private:
+ private:
     struct WorkersCounters {
         packet::PortCounters of_worker[kMaxWorkers];
     };

@@ -13,7 +13,7 @@ namespace heddle::forwarding {
 /// kernel, page by page as it is touched. T must be valid when all its bytes are zero.
 template <typename T>
 class ZeroedArray {
-public:
+ public:
     enum class Pages { normal, huge };
 
     /// With Pages::huge the kernel is asked for transparent huge pages (fewer TLB misses for tables
@@ -29,7 +29,7 @@ public:
     const T* begin() const noexcept { return data_.get(); }
     const T* end() const noexcept { return data_.get() + count_; }
 
-private:
+ private:
     static_assert(std::is_trivially_destructible_v<T>);
 
     struct Unmap {

@@ -18,8 +18,12 @@ constexpr std::array<Text, kDropReasonCount> kTexts{{
 
 }  // namespace
 
-std::string_view name(DropReason reason) { return kTexts[static_cast<size_t>(reason)].name; }
+std::string_view name(DropReason reason) {
+    return kTexts[static_cast<size_t>(reason)].name;
+}
 
-std::string_view meaning(DropReason reason) { return kTexts[static_cast<size_t>(reason)].meaning; }
+std::string_view meaning(DropReason reason) {
+    return kTexts[static_cast<size_t>(reason)].meaning;
+}
 
 }  // namespace heddle::packet

@@ -11,22 +11,26 @@ namespace heddle::packet {
 enum class L4Checksum : uint8_t {
     unknown,  ///< nobody looked; the field is what the sender wrote
     good,     ///< verified by the device or the sender's kernel
-    partial,  ///< the field holds the folded pseudo-header sum *with* the L4 length; the rest is due
+    partial,  ///< the field holds the folded pseudo-header sum *with* the L4 length; the rest is
+              ///< due
     bad       ///< verified and wrong; forwarded untouched, so that the receiver sees it
 };
 
 /// Kind of superframe: `gso_size` bytes of payload go into each segment.
 enum class Gso : uint8_t { none, tcp4, tcp6, udp4, udp6 };
 
-constexpr bool is_tcp(Gso gso) { return gso == Gso::tcp4 || gso == Gso::tcp6; }
+constexpr bool is_tcp(Gso gso) {
+    return gso == Gso::tcp4 || gso == Gso::tcp6;
+}
 
-/// What Heddle knows of a frame, in the private area behind its first rte_mbuf: the only truth inside
-/// the daemon. `ol_flags`, `l2_len` ... and virtio_net_hdr are translated into it when a frame is
-/// received and out of it when it is sent, in port drivers and nowhere else.
+/// What Heddle knows of a frame, in the private area behind its first rte_mbuf: the only truth
+/// inside the daemon. `ol_flags`, `l2_len` ... and virtio_net_hdr are translated into it when a
+/// frame is received and out of it when it is sent, in port drivers and nowhere else.
 ///
-/// Offsets count bytes from the first byte of the frame (rte_pktmbuf_mtod). They are valid only where
-/// `parsed` is set; a frame with `l4_checksum == partial` or `gso != none` always has them, and all
-/// headers up to the payload are then contiguous in the first segment. An offset of 0 means absent.
+/// Offsets count bytes from the first byte of the frame (rte_pktmbuf_mtod). They are valid only
+/// where `parsed` is set; a frame with `l4_checksum == partial` or `gso != none` always has them,
+/// and all headers up to the payload are then contiguous in the first segment. An offset of 0 means
+/// absent.
 struct Metadata {
     uint16_t ingress_port = 0;  ///< PortId
     uint16_t scope = 0;         ///< BridgeId, later also a VRF
@@ -43,14 +47,16 @@ struct Metadata {
     L4Checksum l4_checksum = L4Checksum::unknown;
     L4Checksum inner_l4_checksum = L4Checksum::unknown;
     bool parsed = false;
-    bool gso_ecn = false;   ///< virtio's VIRTIO_NET_HDR_GSO_ECN: CWR belongs to the first segment only
+    bool gso_ecn =
+        false;  ///< virtio's VIRTIO_NET_HDR_GSO_ECN: CWR belongs to the first segment only
     bool has_hash = false;  ///< flow_hash is set
     uint8_t pcp_dei = 0;    ///< priority and drop eligibility of a tag taken off: TCI bits 15 to 12
     uint32_t flow_hash = 0;
     uint32_t reserved[8] = {};
     void clear() noexcept { *this = Metadata{}; }
 
-    /// Moves all offsets after `bytes` (may be negative) were put in front of them, as by a VLAN tag.
+    /// Moves all offsets after `bytes` (may be negative) were put in front of them, as by a VLAN
+    /// tag.
     void shift(int bytes) noexcept;
 };
 static_assert(sizeof(Metadata) == 64, "one cache line");

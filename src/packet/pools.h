@@ -26,7 +26,7 @@ inline constexpr uint16_t kLargeRoom = 65535 - kHeadroom;
 /// The packet buffers of the daemon. All threads may allocate and free; threads registered with
 /// rte_thread_register use a cache of their own.
 class Pools {
-public:
+ public:
     /// `prefix` makes the names of the mempools unique in the process.
     static tl::expected<Pools, std::string> create(const PoolSizes& sizes,
                                                    const std::string& prefix = "heddle");
@@ -34,11 +34,12 @@ public:
     rte_mempool* small() const noexcept { return small_.get(); }
     rte_mempool* large() const noexcept { return large_.get(); }
 
-    /// Buffers that are neither in a pool nor in a thread's cache. Walks the caches: not for workers.
+    /// Buffers that are neither in a pool nor in a thread's cache. Walks the caches: not for
+    /// workers.
     uint32_t in_use() const noexcept;
     uint32_t total() const noexcept { return small_->size + large_->size; }
 
-private:
+ private:
     struct Free {
         void operator()(rte_mempool* pool) const noexcept { rte_mempool_free(pool); }
     };
@@ -46,7 +47,8 @@ private:
     std::unique_ptr<rte_mempool, Free> large_;
 };
 
-/// A small buffer with an empty frame behind kHeadroom and cleared metadata; nullptr if none is free.
+/// A small buffer with an empty frame behind kHeadroom and cleared metadata; nullptr if none is
+/// free.
 inline rte_mbuf* allocate_small(const Pools& pools) noexcept {
     rte_mbuf* buffer = rte_pktmbuf_alloc(pools.small());
     if (buffer == nullptr) return nullptr;

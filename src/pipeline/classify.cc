@@ -46,10 +46,9 @@ Classified classify_tagged(const forwarding::Tables& tables, const forwarding::P
     const uint16_t vid = tag->vid();
     if (header->ethertype.value() == net::ethertype::kVlan) {
         if (vid == kReservedVlan) return {kNoBridgePort, DropReason::bad_vlan_tag};
-        const forwarding::BridgePortId selected =
-            vid == 0               ? ingress.untagged
-            : ingress.vlans != nullptr ? (*ingress.vlans)[vid]
-                                   : kNoBridgePort;
+        const forwarding::BridgePortId selected = vid == 0                   ? ingress.untagged
+                                                  : ingress.vlans != nullptr ? (*ingress.vlans)[vid]
+                                                                             : kNoBridgePort;
         if (selected != kNoBridgePort) {
             if (net::is_vlan_tag(tag->ethertype.value()) && !transparent(tables, selected)) {
                 return {kNoBridgePort, DropReason::bad_vlan_tag};

@@ -16,8 +16,8 @@ using packet::Gso;
 using packet::L4Checksum;
 using packet::Metadata;
 
-/// A network's own tag in front of a tenant's two. More are part of what the MTU limits: otherwise a
-/// frame that is nothing but tags had no limit.
+/// A network's own tag in front of a tenant's two. More are part of what the MTU limits: otherwise
+/// a frame that is nothing but tags had no limit.
 constexpr unsigned kMostTags = 3;
 
 /// Bytes of link layer in front of the L3 packet, VLAN tags included.
@@ -48,11 +48,16 @@ bool fits_mtu(const rte_mbuf* frame, uint16_t mtu) noexcept {
 
 bool can_segment(const port::Capabilities& capabilities, Gso gso) noexcept {
     switch (gso) {
-        case Gso::none: return true;
-        case Gso::tcp4: return capabilities.tso4;
-        case Gso::tcp6: return capabilities.tso6;
-        case Gso::udp4: return capabilities.uso4;
-        case Gso::udp6: return capabilities.uso6;
+        case Gso::none:
+            return true;
+        case Gso::tcp4:
+            return capabilities.tso4;
+        case Gso::tcp6:
+            return capabilities.tso6;
+        case Gso::udp4:
+            return capabilities.uso4;
+        case Gso::udp6:
+            return capabilities.uso6;
     }
     return false;
 }
@@ -61,7 +66,11 @@ bool can_segment(const port::Capabilities& capabilities, Gso gso) noexcept {
 
 Egress::Egress(forwarding::Tables& tables, const packet::Pools& pools, port::ReceiveArena& arena,
                uint16_t worker)
-    : tables_(tables), pools_(pools), arena_(arena), worker_(worker), buffers_(forwarding::kMaxPorts) {}
+    : tables_(tables),
+      pools_(pools),
+      arena_(arena),
+      worker_(worker),
+      buffers_(forwarding::kMaxPorts) {}
 
 void Egress::flush_port(forwarding::PortId id, Buffer& buffer) noexcept {
     const std::span<rte_mbuf*> frames(buffer.frames, buffer.count);
@@ -109,7 +118,8 @@ void Egress::flush_port(forwarding::PortId id, Buffer& buffer) noexcept {
 }
 
 void Egress::transmit_segmented(port::Port& device, port::IoContext& io, rte_mbuf* frame) noexcept {
-    const auto count = packet::segment(frame, pools_, !device.capabilities().l4_checksum, segments_);
+    const auto count =
+        packet::segment(frame, pools_, !device.capabilities().l4_checksum, segments_);
     if (!count) {
         io.counters.drop(count.error());
         return;
@@ -117,8 +127,8 @@ void Egress::transmit_segmented(port::Port& device, port::IoContext& io, rte_mbu
     io.counters.replicated.add(*count - 1);
     const std::span<rte_mbuf*> segments(segments_.data(), *count);
     for (size_t sent = 0; sent < segments.size(); sent += port::kBurst) {
-        device.transmit(io, segments.subspan(
-                                sent, std::min<size_t>(port::kBurst, segments.size() - sent)));
+        device.transmit(
+            io, segments.subspan(sent, std::min<size_t>(port::kBurst, segments.size() - sent)));
     }
 }
 

@@ -10,11 +10,11 @@
 
 namespace heddle::pipeline {
 
-/// The last step of every frame: gathers a burst per egress port, and when it is flushed resolves what the
-/// port cannot do by itself (segmentation, checksums), checks the MTU and hands over to the driver.
-/// Frames of one ingress queue to one port leave in the order they were enqueued.
+/// The last step of every frame: gathers a burst per egress port, and when it is flushed resolves
+/// what the port cannot do by itself (segmentation, checksums), checks the MTU and hands over to
+/// the driver. Frames of one ingress queue to one port leave in the order they were enqueued.
 class Egress {
-public:
+ public:
     Egress(forwarding::Tables& tables, const packet::Pools& pools, port::ReceiveArena& arena,
            uint16_t worker);
 
@@ -39,7 +39,7 @@ public:
         dirty_count_ = 0;
     }
 
-private:
+ private:
     struct Buffer {
         uint16_t count;
         bool listed;  ///< in dirty_

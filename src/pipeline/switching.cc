@@ -32,7 +32,7 @@ struct Pending {
 
 /// The bridge of a bridge port; most bursts stay in one.
 class BridgeCache {
-public:
+ public:
     explicit BridgeCache(const forwarding::Tables& tables) noexcept : tables_(tables) {}
 
     const Bridge* of(BridgePortId id) noexcept {
@@ -43,7 +43,7 @@ public:
         return bridge_;
     }
 
-private:
+ private:
     const forwarding::Tables& tables_;
     BridgePortId id_ = kNoBridgePort;
     const Bridge* bridge_ = nullptr;
@@ -61,15 +61,14 @@ bool prepare(Context& context, const PortEntry& ingress, BridgeCache& bridges, r
         drop(context, ingress.id, DropReason::rx_runt, frame);
         return false;
     }
-    Classified classified{ingress.untagged,
-                          ingress.vlans == nullptr ? DropReason::port_not_attached
-                                                   : DropReason::vlan_not_allowed};
+    Classified classified{ingress.untagged, ingress.vlans == nullptr
+                                                ? DropReason::port_not_attached
+                                                : DropReason::vlan_not_allowed};
     if (net::is_vlan_tag(rte_pktmbuf_mtod(frame, net::EthernetHeader*)->ethertype.value())) {
         classified = classify_tagged(context.tables, ingress, frame);
     }
-    const Bridge* bridge = classified.bridge_port == kNoBridgePort
-                               ? nullptr
-                               : bridges.of(classified.bridge_port);
+    const Bridge* bridge =
+        classified.bridge_port == kNoBridgePort ? nullptr : bridges.of(classified.bridge_port);
     if (bridge == nullptr) [[unlikely]] {
         drop(context, ingress.id, classified.reason, frame);
         return false;
@@ -104,7 +103,8 @@ void learn(Context& context, const Pending& pending) noexcept {
         context.tables.fdb.learn(pending.source, pending.source_hash, pending.ingress, context.tick,
                                  [&] { return reserved = counters.reserve(bridge.fdb_limit); });
     if (learned == Fdb::Learned::moved) counters.moves.fetch_add(1, std::memory_order_relaxed);
-    if (reserved && learned != Fdb::Learned::added) [[unlikely]] counters.cancel();
+    if (reserved && learned != Fdb::Learned::added) [[unlikely]]
+        counters.cancel();
 }
 
 /// Hands a frame to the egress of a bridge port, tagged as the port wants it.
@@ -164,8 +164,7 @@ void forward(Context& context, const PortEntry& ingress, const Pending& pending)
         flood(context, ingress, pending);
         return;
     }
-    const FdbValue found =
-        context.tables.fdb.find(pending.destination, pending.destination_hash);
+    const FdbValue found = context.tables.fdb.find(pending.destination, pending.destination_hash);
     if (found.bridge_port == kNoBridgePort) {
         flood(context, ingress, pending);
         return;

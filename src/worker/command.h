@@ -25,7 +25,7 @@ struct Command {
 
 /// Commands for one worker, in order. post(): any thread, lock-free. take_all(): the worker.
 class Mailbox {
-public:
+ public:
     void post(Command& command) noexcept {
         command.link = head_.load(std::memory_order_relaxed);
         while (!head_.compare_exchange_weak(command.link, &command, std::memory_order_seq_cst,
@@ -48,7 +48,7 @@ public:
         return oldest;
     }
 
-private:
+ private:
     std::atomic<Command*> head_{nullptr};
 };
 

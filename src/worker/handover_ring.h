@@ -10,11 +10,11 @@
 
 namespace heddle::worker {
 
-/// Frames on their way to one worker from others. Many producers, one consumer, and positions that let
-/// a producer know when all it sent has been dealt with (so that it may send the flow elsewhere
+/// Frames on their way to one worker from others. Many producers, one consumer, and positions that
+/// let a producer know when all it sent has been dealt with (so that it may send the flow elsewhere
 /// without reordering it).
 class HandoverRing {
-public:
+ public:
     static constexpr unsigned kSize = 1024;
 
     /// Throws std::bad_alloc if DPDK has no memory for it.
@@ -48,7 +48,7 @@ public:
         return static_cast<int32_t>(done_.load(std::memory_order_acquire) - position) >= 0;
     }
 
-private:
+ private:
     struct Free {
         void operator()(rte_ring* ring) const noexcept { rte_ring_free(ring); }
     };

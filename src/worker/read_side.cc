@@ -14,13 +14,16 @@ ReadSide::ReadSide() {
     rte_rcu_qsbr_init(qsbr_.get(), forwarding::kMaxWorkers);
 }
 
-void ReadSide::Free::operator()(rte_rcu_qsbr* qsbr) const noexcept { std::free(qsbr); }
+void ReadSide::Free::operator()(rte_rcu_qsbr* qsbr) const noexcept {
+    std::free(qsbr);
+}
 
 void ReadSide::synchronize() noexcept {
     const uint64_t token = rte_rcu_qsbr_start(qsbr_.get());
     // A round takes microseconds to a millisecond: sleep rather than spin beside the workers.
     const timespec pause{0, 20'000};
-    while (rte_rcu_qsbr_check(qsbr_.get(), token, false) == 0) nanosleep(&pause, nullptr);
+    while (rte_rcu_qsbr_check(qsbr_.get(), token, false) == 0)
+        nanosleep(&pause, nullptr);
 }
 
 }  // namespace heddle::worker

@@ -8,11 +8,11 @@
 
 namespace heddle::worker {
 
-/// RCU by quiescent states (rte_rcu_qsbr): workers say once per round that they hold no pointer into the
-/// forwarding tables; control waits for all of them before it frees what it unpublished. A sleeping worker is
-/// offline and is not waited for.
+/// RCU by quiescent states (rte_rcu_qsbr): workers say once per round that they hold no pointer
+/// into the forwarding tables; control waits for all of them before it frees what it unpublished. A
+/// sleeping worker is offline and is not waited for.
 class ReadSide {
-public:
+ public:
     /// Throws std::bad_alloc if there is no memory.
     ReadSide();
 
@@ -33,7 +33,7 @@ public:
     /// Returns when every worker has been in a quiescent state since the call. No worker waits.
     void synchronize() noexcept;
 
-private:
+ private:
     struct Free {
         void operator()(rte_rcu_qsbr* qsbr) const noexcept;
     };

@@ -12,8 +12,8 @@ namespace heddle::worker {
 
 class Worker;
 
-/// Which worker handles the flows of a hot queue: a flow's hash selects a bucket, the bucket a worker.
-/// Immutable once published.
+/// Which worker handles the flows of a hot queue: a flow's hash selects a bucket, the bucket a
+/// worker. Immutable once published.
 struct SpreadMap {
     static constexpr size_t kBuckets = 128;
     std::array<uint8_t, kBuckets> worker{};
@@ -24,8 +24,8 @@ struct SpreadMap {
 /// A receive queue of a port, polled by one worker at a time: its owner.
 ///
 /// Concurrency: made and destroyed by the control thread, which hands it from worker to worker by
-/// commands (see Worker). Members marked "owner" are touched by the owning worker only; the command that
-/// passes the queue on orders them.
+/// commands (see Worker). Members marked "owner" are touched by the owning worker only; the command
+/// that passes the queue on orders them.
 struct RxQueue {
     RxQueue(forwarding::PortId port_id, uint16_t queue_index, port::Port& queue_device) noexcept
         : port(port_id), index(queue_index), device(queue_device) {}
@@ -34,18 +34,20 @@ struct RxQueue {
     const uint16_t index;
     port::Port& device;
 
-    std::atomic<uint16_t> owner{0};  ///< worker id; written when attached
+    std::atomic<uint16_t> owner{0};   ///< worker id; written when attached
     std::atomic<uint64_t> cycles{0};  ///< spent on its frames, from receive to transmit
     packet::Counter frames;
 
-    std::atomic<const SpreadMap*> wanted_spread{nullptr};  ///< control; nullptr: all flows at the owner
-    std::atomic<const SpreadMap*> spread{nullptr};         ///< owner: in force
+    std::atomic<const SpreadMap*> wanted_spread{
+        nullptr};                                   ///< control; nullptr: all flows at the owner
+    std::atomic<const SpreadMap*> spread{nullptr};  ///< owner: in force
 
-    bool active = false;      ///< owner: polled each round, rather than waited for
-    uint8_t empty_polls = 0;  ///< owner: in a row
+    bool active = false;          ///< owner: polled each round, rather than waited for
+    uint8_t empty_polls = 0;      ///< owner: in a row
     uint64_t spread_targets = 0;  ///< owner: bit mask of the other workers in the present map
     uint64_t spread_to = 0;       ///< owner: those of them that got frames
-    std::array<uint32_t, forwarding::kMaxWorkers> spread_position{};  ///< owner: behind those frames
+    std::array<uint32_t, forwarding::kMaxWorkers>
+        spread_position{};  ///< owner: behind those frames
 };
 
 }  // namespace heddle::worker

@@ -9,7 +9,8 @@
 namespace heddle::worker {
 namespace {
 
-/// Waiting for workers: a round takes microseconds, so look again soon without spinning beside them.
+/// Waiting for workers: a round takes microseconds, so look again soon without spinning beside
+/// them.
 void pause_briefly() noexcept {
     const timespec pause{0, 20'000};
     nanosleep(&pause, nullptr);
@@ -23,16 +24,17 @@ Scheduler::Scheduler(forwarding::Tables& tables, const packet::Pools& pools)
 }
 
 Scheduler::~Scheduler() {
-    while (!queues_.empty()) remove_port(queues_.back()->queue.port);
+    while (!queues_.empty())
+        remove_port(queues_.back()->queue.port);
 }
 
 void Scheduler::set_workers(unsigned count) {
     while (workers_.size() < count) {
         const auto id = static_cast<uint16_t>(workers_.size());
         ManagedWorker added;
-        added.worker = std::make_unique<Worker>(
-            id, Worker::Environment{tables_, pools_, read_side_, by_id_},
-            Worker::Options{busy_polling_});
+        added.worker =
+            std::make_unique<Worker>(id, Worker::Environment{tables_, pools_, read_side_, by_id_},
+                                     Worker::Options{busy_polling_});
         by_id_[id] = added.worker.get();
         workers_.push_back(std::move(added));
     }
@@ -60,7 +62,8 @@ void Scheduler::set_workers(unsigned count) {
 
 void Scheduler::set_busy_polling(bool on) noexcept {
     busy_polling_ = on;
-    for (ManagedWorker& managed : workers_) managed.worker->set_busy_polling(on);
+    for (ManagedWorker& managed : workers_)
+        managed.worker->set_busy_polling(on);
 }
 
 void Scheduler::add_port(forwarding::PortId id, port::Port& device) {
@@ -96,7 +99,8 @@ void Scheduler::send(Worker& to, Command::Kind kind, RxQueue& queue, Worker* nex
 
 void Scheduler::settle() {
     for (const auto& command : commands_) {
-        while (!command->done.load(std::memory_order_acquire)) pause_briefly();
+        while (!command->done.load(std::memory_order_acquire))
+            pause_briefly();
     }
     commands_.clear();
 }
@@ -115,7 +119,8 @@ void Scheduler::set_spread(ManagedQueue& queue, std::unique_ptr<const SpreadMap>
     // The owner adopts it once nothing of the old one is under way.
     send(*workers_[queue.worker].worker, Command::Kind::look, queue.queue);
     settle();
-    while (queue.queue.spread.load(std::memory_order_acquire) != map.get()) pause_briefly();
+    while (queue.queue.spread.load(std::memory_order_acquire) != map.get())
+        pause_briefly();
     synchronize();
     queue.map = std::move(map);
 }
@@ -123,11 +128,13 @@ void Scheduler::set_spread(ManagedQueue& queue, std::unique_ptr<const SpreadMap>
 void Scheduler::drain_rings() {
     for (const ManagedWorker& managed : workers_) {
         const uint32_t position = managed.worker->ring().position();
-        while (!managed.worker->ring().passed(position)) pause_briefly();
+        while (!managed.worker->ring().passed(position))
+            pause_briefly();
     }
 }
 
-// ---- Measuring and deciding ------------------------------------------------------------------------
+// ---- Measuring and deciding
+// ------------------------------------------------------------------------
 
 void Scheduler::tick() {
     measure();
@@ -167,14 +174,18 @@ void Scheduler::improve_placement() {
 void Scheduler::improve_spreading() {
     if (workers() < 2) return;
     SpreadControl::Measurement measured;
-    for (const ManagedWorker& managed : workers_) measured.worker_busy.push_back(managed.busy);
+    for (const ManagedWorker& managed : workers_)
+        measured.worker_busy.push_back(managed.busy);
     for (auto& queue : queues_) {
         measured.frames_per_second = queue->frames_per_second;
         measured.queue_load = queue->load;
         measured.owner = queue->worker;
         switch (queue->spread.step(measured)) {
-            case SpreadControl::Decision::keep: break;
-            case SpreadControl::Decision::stop: set_spread(*queue, nullptr); break;
+            case SpreadControl::Decision::keep:
+                break;
+            case SpreadControl::Decision::stop:
+                set_spread(*queue, nullptr);
+                break;
             case SpreadControl::Decision::spread:
                 set_spread(*queue, SpreadControl::make_map(measured, queue->spread.share()));
                 break;
@@ -202,9 +213,8 @@ std::vector<Scheduler::QueueStatus> Scheduler::queues(forwarding::PortId id) con
 std::vector<Scheduler::WorkerStatus> Scheduler::worker_status() const {
     std::vector<WorkerStatus> result;
     for (size_t id = 0; id < workers_.size(); ++id) {
-        const auto owned =
-            std::count_if(queues_.begin(), queues_.end(),
-                          [&](const auto& queue) { return queue->worker == id; });
+        const auto owned = std::count_if(queues_.begin(), queues_.end(),
+                                         [&](const auto& queue) { return queue->worker == id; });
         result.push_back({workers_[id].worker->statistics(), workers_[id].busy,
                           workers_[id].cycles_per_frame, static_cast<unsigned>(owned)});
     }

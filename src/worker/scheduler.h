@@ -19,21 +19,22 @@ namespace heddle::worker {
 
 /// The workers and which queue each of them polls.
 ///
-/// New queues go to the least busy worker. Every interval the measured load decides: a worker that is
-/// saturated gives a queue to one that is not; where a single queue is too much for one worker, its flows
-/// are spread over others by hash, and stay so only if that moved more frames (see SpreadControl).
+/// New queues go to the least busy worker. Every interval the measured load decides: a worker that
+/// is saturated gives a queue to one that is not; where a single queue is too much for one worker,
+/// its flows are spread over others by hash, and stay so only if that moved more frames (see
+/// SpreadControl).
 ///
-/// Concurrency: one control thread calls everything. Nothing here makes a worker wait; some calls wait
-/// for workers (at most a round, or until a handover ring has drained).
+/// Concurrency: one control thread calls everything. Nothing here makes a worker wait; some calls
+/// wait for workers (at most a round, or until a handover ring has drained).
 class Scheduler {
-public:
+ public:
     Scheduler(forwarding::Tables& tables, const packet::Pools& pools);
     ~Scheduler();
     Scheduler(const Scheduler&) = delete;
     Scheduler& operator=(const Scheduler&) = delete;
 
-    /// 1 ... forwarding::kMaxWorkers. Throws std::system_error or std::bad_alloc when the machine has no
-    /// more threads or memory; those started by then stay.
+    /// 1 ... forwarding::kMaxWorkers. Throws std::system_error or std::bad_alloc when the machine
+    /// has no more threads or memory; those started by then stay.
     void set_workers(unsigned count);
     unsigned workers() const noexcept { return static_cast<unsigned>(workers_.size()); }
     void set_busy_polling(bool on) noexcept;
@@ -42,7 +43,8 @@ public:
     void add_port(forwarding::PortId id, port::Port& device);
 
     /// Returns when no worker polls the device any more and no frame received from it is inside a
-    /// handover ring. Frames may still be sent to it until it is unpublished and synchronize() returned.
+    /// handover ring. Frames may still be sent to it until it is unpublished and synchronize()
+    /// returned.
     void remove_port(forwarding::PortId id);
 
     /// Waits for an RCU grace period.
@@ -68,7 +70,7 @@ public:
     };
     std::vector<WorkerStatus> worker_status() const;
 
-private:
+ private:
     struct ManagedQueue {
         ManagedQueue(forwarding::PortId port, uint16_t index, port::Port& device)
             : queue(port, index, device) {}

@@ -27,8 +27,8 @@ namespace {
 
 using port::kBurst;
 
-/// After so many empty polls in a row a queue is left to epoll. More than one: a sender that is just
-/// behind us would otherwise pay a wake-up for each frame.
+/// After so many empty polls in a row a queue is left to epoll. More than one: a sender that is
+/// just behind us would otherwise pay a wake-up for each frame.
 constexpr uint8_t kEmptyPolls = 3;
 
 /// Queues left to epoll are looked at this often while others keep the worker busy.
@@ -124,7 +124,8 @@ void Worker::run() noexcept {
         environment_.read_side.quiescent(id_);
         take_time();
         const uint64_t round_start = context_.now;
-        if (!mailbox_.empty()) [[unlikely]] handle_commands();
+        if (!mailbox_.empty()) [[unlikely]]
+            handle_commands();
         if (round_start - last_ready_check_ > ready_check_cycles_) activate_ready(0);
         const unsigned moved = poll_ring() + poll_queues();
         if (moved != 0) {
@@ -148,7 +149,8 @@ void Worker::take_time() noexcept {
     }
 }
 
-// ---- Commands --------------------------------------------------------------------------------------
+// ---- Commands
+// --------------------------------------------------------------------------------------
 
 void Worker::handle_commands() noexcept {
     for (Command* command = mailbox_.take_all(); command != nullptr;) {
@@ -171,7 +173,9 @@ void Worker::handle_commands() noexcept {
                 activate(*command->queue);
                 command->done.store(true, std::memory_order_release);
                 break;
-            case Command::Kind::stop: stopping_ = true; break;
+            case Command::Kind::stop:
+                stopping_ = true;
+                break;
         }
         command = following;
     }
@@ -180,7 +184,8 @@ void Worker::handle_commands() noexcept {
 void Worker::attach(RxQueue& queue) noexcept {
     // Frames of its flows that the last owner handed to us come first.
     const uint32_t position = ring_.position();
-    while (!ring_.passed(position)) poll_ring();
+    while (!ring_.passed(position))
+        poll_ring();
     queue.device.disarm(queue.index);
     queue.owner.store(id_, std::memory_order_relaxed);
     activate(queue);
@@ -213,7 +218,8 @@ void Worker::detach(RxQueue& queue) noexcept {
     queue.active = false;
 }
 
-// ---- Moving frames ---------------------------------------------------------------------------------
+// ---- Moving frames
+// ---------------------------------------------------------------------------------
 
 unsigned Worker::poll_queues() noexcept {
     unsigned moved = 0;
@@ -277,7 +283,8 @@ unsigned Worker::poll_ring() noexcept {
     for (unsigned begin = 0; begin < received;) {
         const forwarding::PortId ingress = packet::metadata(burst[begin]).ingress_port;
         unsigned end = begin + 1;
-        while (end < received && packet::metadata(burst[end]).ingress_port == ingress) ++end;
+        while (end < received && packet::metadata(burst[end]).ingress_port == ingress)
+            ++end;
         const std::span<rte_mbuf*> run(&burst[begin], end - begin);
         if (const forwarding::PortEntry* entry = environment_.tables.port(ingress)) {
             pipeline::switch_burst(context_, *entry, run);
@@ -294,7 +301,8 @@ unsigned Worker::poll_ring() noexcept {
     return received;
 }
 
-// ---- Spreading -------------------------------------------------------------------------------------
+// ---- Spreading
+// -------------------------------------------------------------------------------------
 
 bool Worker::is_settled(const RxQueue& queue) noexcept {
     return queue.wanted_spread.load(std::memory_order_acquire) ==
@@ -302,7 +310,8 @@ bool Worker::is_settled(const RxQueue& queue) noexcept {
 }
 
 bool Worker::settle_spread(RxQueue& queue) noexcept {
-    if (is_settled(queue)) [[likely]] return true;
+    if (is_settled(queue)) [[likely]]
+        return true;
     // A flow must not be handled by two workers at once: first all frames under the present map
     // have to be through. That takes microseconds; meanwhile the device holds the new ones.
     for (uint64_t left = queue.spread_to; left != 0; left &= left - 1) {
@@ -375,7 +384,8 @@ unsigned Worker::hand_over(RxQueue& queue, const SpreadMap& map,
     return static_cast<unsigned>(kept);
 }
 
-// ---- Waiting ---------------------------------------------------------------------------------------
+// ---- Waiting
+// ---------------------------------------------------------------------------------------
 
 void Worker::activate_ready(int timeout_ns) noexcept {
     last_ready_check_ = context_.now;
@@ -423,7 +433,8 @@ void Worker::sleep() noexcept {
     if (mailbox_.empty() && ring_.empty()) {
         int timeout_ns = -1;
         if (poll_only_ != 0) {
-            poll_only_sleep_ns_ = std::clamp(2 * poll_only_sleep_ns_, kFirstSleepNs, kLongestSleepNs);
+            poll_only_sleep_ns_ =
+                std::clamp(2 * poll_only_sleep_ns_, kFirstSleepNs, kLongestSleepNs);
             timeout_ns = static_cast<int>(poll_only_sleep_ns_);
         }
         environment_.read_side.offline(id_);

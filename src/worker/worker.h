@@ -20,18 +20,20 @@
 
 namespace heddle::worker {
 
-/// A thread that moves packets, run to completion: it polls the queues it owns, takes each burst through
-/// the pipeline to the drivers, and sleeps when there is nothing to do.
+/// A thread that moves packets, run to completion: it polls the queues it owns, takes each burst
+/// through the pipeline to the drivers, and sleeps when there is nothing to do.
 ///
 ///   busy      queues that had frames lately are polled each round; the others are watched by epoll
 ///   grace     nothing came: look again for a short while, as the next frame may be close
-///   armed     wake-ups on, one more look (a frame may have come in between), then epoll_wait; queues
-///             without a wake-up (virtual devices) are looked at after 20 us, then less often, up to 1 ms
+///   armed     wake-ups on, one more look (a frame may have come in between), then epoll_wait;
+///   queues
+///             without a wake-up (virtual devices) are looked at after 20 us, then less often, up
+///             to 1 ms
 ///
-/// Concurrency: post() and the const members may be called by any thread; everything else runs in the
-/// worker's own thread. A round is an RCU read section (ReadSide).
+/// Concurrency: post() and the const members may be called by any thread; everything else runs in
+/// the worker's own thread. A round is an RCU read section (ReadSide).
 class Worker {
-public:
+ public:
     struct Environment {
         forwarding::Tables& tables;
         const packet::Pools& pools;
@@ -60,17 +62,17 @@ public:
 
     /// Since its start; a reader takes differences.
     struct Statistics {
-        uint64_t busy_cycles;   ///< TSC cycles of rounds that moved frames
-        uint64_t frames;        ///< received from ports
-        uint64_t handed_over;   ///< received from other workers
-        uint64_t wakeups;       ///< times it slept and woke
+        uint64_t busy_cycles;  ///< TSC cycles of rounds that moved frames
+        uint64_t frames;       ///< received from ports
+        uint64_t handed_over;  ///< received from other workers
+        uint64_t wakeups;      ///< times it slept and woke
         bool sleeping;
         int thread_id;
         unsigned buffers_held;  ///< ready for reception, when it was last idle
     };
     Statistics statistics() const noexcept;
 
-private:
+ private:
     void run() noexcept;
     void handle_commands() noexcept;
     void attach(RxQueue& queue) noexcept;
@@ -78,13 +80,15 @@ private:
     void activate(RxQueue& queue) noexcept;
 
     unsigned poll_queues() noexcept;
-    /// How many frames came. Nothing if it did not look, because other workers are behind with frames
-    /// of this queue: then some may be waiting, and the queue must not be left to its wake-up.
+    /// How many frames came. Nothing if it did not look, because other workers are behind with
+    /// frames of this queue: then some may be waiting, and the queue must not be left to its
+    /// wake-up.
     std::optional<unsigned> poll(RxQueue& queue) noexcept;
     unsigned poll_ring() noexcept;
 
     static bool is_settled(const RxQueue& queue) noexcept;
-    /// Adopts a changed spread map once no frame of the old one is under way. False: not yet, do not poll.
+    /// Adopts a changed spread map once no frame of the old one is under way. False: not yet, do
+    /// not poll.
     bool settle_spread(RxQueue& queue) noexcept;
     bool spread_targets_have_room(const RxQueue& queue) const noexcept;
     /// Hands the frames of other workers' flows over; returns how many remained in `frames`.
