@@ -1,4 +1,5 @@
-"""Adds up the closing lines of ctest and pytest logs and prints "N passed, N failed".
+"""closing_line.py PASSED FAILED LOG...: adds the closing lines of ctest and pytest logs to what has
+passed and failed already, and prints "N passed, N failed".
 
 Exit code 1 if anything failed or a log has no closing line.
 """
@@ -24,8 +25,7 @@ def counts(text: str) -> tuple[int, int] | None:
     return None
 
 
-def main(paths: list[str]) -> int:
-    passed = failed = 0
+def main(passed: int, failed: int, paths: list[str]) -> int:
     for path in paths:
         result = counts(Path(path).read_text(errors="replace"))
         if result is None:
@@ -40,4 +40,4 @@ def main(paths: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]))
