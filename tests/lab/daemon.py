@@ -17,11 +17,10 @@ import yaml
 
 from lab import shell
 
-_REPOSITORY = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ.get("HEDDLE_BUILD", _REPOSITORY / "build" / "release"))
-HEDDLED = BUILD / "src" / "control" / "heddled"
-HEDDLE = BUILD / "src" / "cli" / "heddle"
-SANITIZED = BUILD.name in ("asan", "tsan")
+_RELEASE = Path(__file__).resolve().parents[2] / "build" / "release"
+HEDDLED = Path(os.environ.get("HEDDLED", _RELEASE / "src" / "control" / "heddled"))
+HEDDLE = Path(os.environ.get("HEDDLE", _RELEASE / "src" / "cli" / "heddle"))
+SANITIZED = "/asan/" in str(HEDDLED)
 _REPORT = re.compile(r"(AddressSanitizer|LeakSanitizer|ThreadSanitizer|UndefinedBehavior"
                      r"|runtime error:|^Segmentation)", re.M)
 
