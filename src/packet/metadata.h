@@ -16,7 +16,8 @@ enum class L4Checksum : uint8_t {
     bad       ///< verified and wrong; forwarded untouched, so that the receiver sees it
 };
 
-/// Kind of superframe: `gso_size` bytes of payload go into each segment.
+/// Kind of superframe: `gso_size` bytes of payload go into each segment. With `inner_l4_offset` set
+/// it is the inner packet that is of this kind.
 enum class Gso : uint8_t { none, tcp4, tcp6, udp4, udp6 };
 
 constexpr bool is_tcp(Gso gso) {
@@ -40,7 +41,7 @@ struct Metadata {
     uint16_t inner_l3_offset = 0;
     uint16_t inner_l4_offset = 0;
     uint16_t inner_payload_offset = 0;
-    uint16_t gso_size = 0;   ///< bytes of L4 payload per segment; 0 if gso == none
+    uint16_t gso_size = 0;   ///< bytes of (inner) L4 payload per segment; 0 if gso == none
     uint16_t ethertype = 0;  ///< host order, behind all VLAN tags
     uint8_t ip_protocol = 0;
     Gso gso = Gso::none;
@@ -54,6 +55,11 @@ struct Metadata {
     uint32_t flow_hash = 0;
     uint32_t reserved[8] = {};
     void clear() noexcept { *this = Metadata{}; }
+
+    /// Where the payload begins that GSO cuts: that of the inner packet, if there is one.
+    uint16_t gso_payload_offset() const noexcept {
+        return inner_l4_offset != 0 ? inner_payload_offset : payload_offset;
+    }
 
     /// Moves all offsets after `bytes` (may be negative) were put in front of them, as by a VLAN
     /// tag.

@@ -1,9 +1,11 @@
 #include "packet/segment.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <optional>
 
+#include "net/ethernet.h"
 #include "net/header_at.h"
 #include "net/ipv4.h"
 #include "net/ipv6.h"
@@ -25,10 +27,34 @@ constexpr bool is_ipv4(Gso gso) noexcept {
     return gso == Gso::tcp4 || gso == Gso::udp4;
 }
 
+/// Where the packet begins whose payload is cut: the inner one, or else the only one.
+struct CutPacket {
+    explicit CutPacket(const Metadata& known) noexcept
+        : l3_offset(known.inner_l4_offset != 0 ? known.inner_l3_offset : known.l3_offset),
+          l4_offset(known.inner_l4_offset != 0 ? known.inner_l4_offset : known.l4_offset),
+          payload_offset(known.gso_payload_offset()) {}
+
+    uint16_t l3_offset;
+    uint16_t l4_offset;
+    uint16_t payload_offset;
+};
+
 void make_plain(Metadata& known) noexcept {
     known.gso = Gso::none;
     known.gso_size = 0;
     known.gso_ecn = false;
+}
+
+/// The tunnel headers may be repeated, and metadata says where they are. The inner packet is not
+/// looked for again: where it begins, only who set the metadata knows.
+bool is_tunnel(const rte_mbuf* frame) noexcept {
+    const Metadata& known = metadata(frame);
+    const auto outer = net::parse_ip(first_segment(frame), known.l3_offset, frame->pkt_len);
+    return is_tunnel_of_superframe(outer, frame->pkt_len) && outer.l4_offset == known.l4_offset &&
+           outer.payload_offset == known.payload_offset && outer.ip_protocol == known.ip_protocol &&
+           outer.ethertype == known.ethertype &&
+           known.inner_l3_offset >= std::max(known.l4_offset, known.payload_offset) &&
+           known.inner_l4_checksum == L4Checksum::partial;
 }
 
 /// The sum of the superframe's pseudo header, its L4 length included. A partial checksum is taken
@@ -36,20 +62,22 @@ void make_plain(Metadata& known) noexcept {
 /// Nothing if metadata and headers disagree, or there is no telling.
 std::optional<net::be16_t> pseudo_header_sum(const rte_mbuf* frame) noexcept {
     const Metadata& known = metadata(frame);
-    if (!known.parsed || known.gso_size < kMinGsoSize || known.inner_l4_offset != 0 ||
-        known.payload_offset > kSmallRoom) {
+    const CutPacket cut(known);
+    if (!known.parsed || known.gso_size < kMinGsoSize || cut.payload_offset > kSmallRoom) {
         return std::nullopt;
     }
+    const bool tunnelled = known.inner_l4_offset != 0;
+    if (tunnelled && !is_tunnel(frame)) return std::nullopt;
     const auto head = first_segment(frame);
-    const auto headers = net::parse_ip(head, known.l3_offset, frame->pkt_len);
-    if (!is_superframe(headers, known.gso, frame->pkt_len) ||
-        headers.l4_offset != known.l4_offset || headers.payload_offset != known.payload_offset) {
+    const auto headers = net::parse_ip(head, cut.l3_offset, frame->pkt_len);
+    if (!is_superframe(headers, known.gso, frame->pkt_len) || headers.l4_offset != cut.l4_offset ||
+        headers.payload_offset != cut.payload_offset) {
         return std::nullopt;
     }
-    switch (known.l4_checksum) {
+    switch (tunnelled ? known.inner_l4_checksum : known.l4_checksum) {
         case L4Checksum::partial:
             return *net::header_at<net::be16_t>(
-                head, known.l4_offset + checksum_field(known.l4_offset, known.payload_offset));
+                head, cut.l4_offset + checksum_field(cut.l4_offset, cut.payload_offset));
         case L4Checksum::good:
         case L4Checksum::unknown:
             if (const auto begun = net::begin_l4_checksum(head, headers)) return begun->sum();
@@ -76,16 +104,18 @@ class Segmenter {
     Segmenter(const rte_mbuf* frame, net::be16_t pseudo_header, const Pools& pools,
               bool complete_checksum) noexcept
         : super_(metadata(frame)),
+          cut_(super_),
+          tunnelled_(super_.inner_l4_offset != 0),
           segment_(super_),
-          headers_(first_segment(frame).first(super_.payload_offset)),
-          l4_length_(static_cast<uint16_t>(frame->pkt_len - super_.l4_offset)),
+          headers_(first_segment(frame).first(cut_.payload_offset)),
+          l4_length_(static_cast<uint16_t>(frame->pkt_len - cut_.l4_offset)),
           pseudo_header_(pseudo_header),
-          payload_(frame, super_.payload_offset),
-          payload_left_(frame->pkt_len - super_.payload_offset),
+          payload_(frame, cut_.payload_offset),
+          payload_left_(frame->pkt_len - cut_.payload_offset),
           pools_(pools),
           complete_checksum_(complete_checksum) {
         make_plain(segment_);
-        segment_.l4_checksum = L4Checksum::partial;
+        segment_.l4_checksum = tunnelled_ ? L4Checksum::unknown : L4Checksum::partial;
     }
 
     /// Makes a fresh buffer the next segment. False if it takes more buffers and none is free.
@@ -96,7 +126,11 @@ class Segmenter {
         metadata(segment) = segment_;
         append_headers(segment, payload);
         if (!append_payload(segment, payload)) return false;
-        if (complete_checksum_) {
+        if (tunnelled_) [[unlikely]] {
+            // A virtio header could leave the inner checksum to the egress, but not where the outer
+            // one is due: that covers the inner as the receiver shall see it. One way for all.
+            complete_l4_checksum(segment);
+        } else if (complete_checksum_) {
             complete_l4_checksum(segment);
             if (super_.l4_checksum == L4Checksum::unknown) {
                 metadata(segment).l4_checksum = L4Checksum::unknown;
@@ -108,12 +142,18 @@ class Segmenter {
 
  private:
     void append_headers(rte_mbuf* segment, uint32_t payload) noexcept;
+    void write_ip_header(std::span<std::byte> head, bool ipv4, uint16_t l3_offset,
+                         uint16_t l4_offset, size_t end) noexcept;
+    void write_tunnel_headers(rte_mbuf* segment, std::span<std::byte> head, size_t end,
+                              net::be16_t inner_partial) noexcept;
     bool append_payload(rte_mbuf* segment, uint32_t bytes) noexcept;
 
     const Metadata& super_;
+    const CutPacket cut_;
+    const bool tunnelled_;
     Metadata segment_;  ///< what all segments begin with
     std::span<const std::byte> headers_;
-    uint16_t l4_length_;         ///< of the superframe
+    uint16_t l4_length_;         ///< of the superframe, or of the one inside the tunnel
     net::be16_t pseudo_header_;  ///< with that length
     ChainReader payload_;
     uint32_t payload_left_;
@@ -127,25 +167,15 @@ void Segmenter::append_headers(rte_mbuf* segment, uint32_t payload) noexcept {
     const std::span head(reinterpret_cast<std::byte*>(rte_pktmbuf_append(segment, bytes)), bytes);
     std::memcpy(head.data(), headers_.data(), bytes);
 
-    const auto ip_header_length = static_cast<uint16_t>(super_.l4_offset - super_.l3_offset);
-    const auto l4_length =
-        static_cast<uint16_t>(super_.payload_offset - super_.l4_offset + payload);
-    if (is_ipv4(super_.gso)) {
-        auto& ip = *net::header_at<net::Ipv4Header>(head, super_.l3_offset);
-        ip.total_length = net::be16_t(static_cast<uint16_t>(ip_header_length + l4_length));
-        ip.identification = net::be16_t(static_cast<uint16_t>(ip.identification.value() + index_));
-        ip.checksum = net::ipv4_header_checksum(head.subspan(super_.l3_offset, ip_header_length));
-    } else {
-        auto& ip = *net::header_at<net::Ipv6Header>(head, super_.l3_offset);
-        ip.payload_length = net::be16_t(
-            static_cast<uint16_t>(ip_header_length - sizeof(net::Ipv6Header) + l4_length));
-    }
+    const size_t end = cut_.payload_offset + payload;
+    const auto l4_length = static_cast<uint16_t>(end - cut_.l4_offset);
+    write_ip_header(head, is_ipv4(super_.gso), cut_.l3_offset, cut_.l4_offset, end);
 
     const net::be16_t partial = net::ChecksumDelta()
                                     .replace(net::be16_t(l4_length_), net::be16_t(l4_length))
                                     .apply_to_sum(pseudo_header_);
     if (is_tcp(super_.gso)) {
-        auto& tcp = *net::header_at<net::TcpHeader>(head, super_.l4_offset);
+        auto& tcp = *net::header_at<net::TcpHeader>(head, cut_.l4_offset);
         const bool first = index_ == 0;
         const bool last = payload_left_ == 0;
         tcp.sequence = net::be32_t(tcp.sequence.value() + index_ * super_.gso_size);
@@ -155,10 +185,49 @@ void Segmenter::append_headers(rte_mbuf* segment, uint32_t payload) noexcept {
         }
         tcp.checksum = partial;
     } else {
-        auto& udp = *net::header_at<net::UdpHeader>(head, super_.l4_offset);
+        auto& udp = *net::header_at<net::UdpHeader>(head, cut_.l4_offset);
         udp.length = net::be16_t(l4_length);
         udp.checksum = partial;
     }
+    if (tunnelled_) [[unlikely]]
+        write_tunnel_headers(segment, head, end, partial);
+}
+
+/// Of the packet that reaches from `l3_offset` to `end`.
+void Segmenter::write_ip_header(std::span<std::byte> head, bool ipv4, uint16_t l3_offset,
+                                uint16_t l4_offset, size_t end) noexcept {
+    if (ipv4) {
+        auto& ip = *net::header_at<net::Ipv4Header>(head, l3_offset);
+        ip.total_length = net::be16_t(static_cast<uint16_t>(end - l3_offset));
+        ip.identification = net::be16_t(static_cast<uint16_t>(ip.identification.value() + index_));
+        ip.checksum = net::ipv4_header_checksum(head.subspan(l3_offset, l4_offset - l3_offset));
+    } else {
+        auto& ip = *net::header_at<net::Ipv6Header>(head, l3_offset);
+        ip.payload_length =
+            net::be16_t(static_cast<uint16_t>(end - l3_offset - sizeof(net::Ipv6Header)));
+    }
+}
+
+/// The outer checksum does not need the payload: what the inner message sums up to, once its own
+/// checksum is in place, is the complement of the sum of its pseudo header (Linux calls this LCO,
+/// Documentation/networking/checksum-offloads.rst).
+void Segmenter::write_tunnel_headers(rte_mbuf* segment, std::span<std::byte> head, size_t end,
+                                     net::be16_t inner_partial) noexcept {
+    const bool ipv4 = super_.ethertype == net::ethertype::kIpv4;
+    write_ip_header(head, ipv4, super_.l3_offset, super_.l4_offset, end);
+    if (super_.ip_protocol != net::ip_protocol::kUdp) return;
+
+    auto& udp = *net::header_at<net::UdpHeader>(head, super_.l4_offset);
+    udp.length = net::be16_t(static_cast<uint16_t>(end - super_.l4_offset));
+    if (ipv4 && udp.checksum == net::be16_t(0)) return;
+    udp.checksum = net::be16_t(0);
+    const auto headers = net::parse_ip(head, super_.l3_offset, end);
+    auto sum = *net::begin_l4_checksum(head, headers);
+    sum.add(head.first(cut_.l4_offset).subspan(super_.l4_offset));
+    sum.append(net::ChecksumAccumulator(
+        net::be16_t::from_memory_order(static_cast<uint16_t>(~inner_partial.memory_order()))));
+    udp.checksum = net::udp_checksum_to_wire(sum.checksum());
+    metadata(segment).l4_checksum = L4Checksum::good;
 }
 
 bool Segmenter::append_payload(rte_mbuf* segment, uint32_t bytes) noexcept {
@@ -193,10 +262,19 @@ bool is_superframe(const net::ParsedHeaders& headers, Gso gso, uint32_t frame_le
            uint32_t{headers.l4_offset} + headers.l4_length == frame_length;
 }
 
+bool is_tunnel_of_superframe(const net::ParsedHeaders& outer, uint32_t frame_length) noexcept {
+    return outer.is_ip() && outer.malformed == net::Malformed::none && !outer.incomplete &&
+           !outer.is_fragment && !outer.has_segments_left && outer.l4_offset != 0 &&
+           outer.l3_offset + outer.l3_length == frame_length &&
+           uint32_t{outer.l4_offset} + outer.l4_length == frame_length;
+}
+
 uint32_t segment_count(const rte_mbuf* frame) noexcept {
     const Metadata& known = metadata(frame);
-    if (known.gso_size == 0 || frame->pkt_len <= known.payload_offset) return 1;
-    return (frame->pkt_len - known.payload_offset + known.gso_size - 1) / known.gso_size;
+    if (known.gso_size == 0) return 1;
+    const uint16_t payload_offset = known.gso_payload_offset();
+    if (frame->pkt_len <= payload_offset) return 1;
+    return (frame->pkt_len - payload_offset + known.gso_size - 1) / known.gso_size;
 }
 
 tl::expected<uint32_t, DropReason> segment(rte_mbuf* frame, const Pools& pools,
@@ -208,7 +286,7 @@ tl::expected<uint32_t, DropReason> segment(rte_mbuf* frame, const Pools& pools,
     if (!pseudo_header || count > kMaxSegments || count > out.size()) {
         return tl::unexpected(DropReason::tx_bad_segment);
     }
-    if (count == 1 && is_exclusive(frame)) {
+    if (count == 1 && is_exclusive(frame) && metadata(frame).inner_l4_offset == 0) {
         make_plain(metadata(frame));
         if (complete_checksum) complete_l4_checksum(frame);
         out[0] = owned.release();

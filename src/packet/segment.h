@@ -28,6 +28,10 @@ uint32_t segment_count(const rte_mbuf* frame) noexcept;
 /// nothing else: not a fragment, no padding, and all lengths say so.
 bool is_superframe(const net::ParsedHeaders& headers, Gso gso, uint32_t frame_length) noexcept;
 
+/// True if these are the outer headers of a tunnel packet that is the whole frame, so that they can
+/// be repeated in front of every segment of the inner packet.
+bool is_tunnel_of_superframe(const net::ParsedHeaders& outer, uint32_t frame_length) noexcept;
+
 /// Software segmentation (GSO) of a superframe, for an egress that cannot do it.
 ///
 /// Needs parsed metadata with gso != none, and IP lengths that agree with the frame; both are
@@ -36,16 +40,24 @@ bool is_superframe(const net::ParsedHeaders& headers, Gso gso, uint32_t frame_le
 /// gso_size, CWR stays on the first segment only, FIN and PSH on the last only, and the IPv4
 /// identification counts up.
 ///
+/// With inner_l4_offset set, the superframe is a packet inside a tunnel, whose inner_l4_checksum is
+/// partial: all of the above is done to the inner packet. The outer headers go into every segment
+/// with lengths, IPv4 identification and checksum set right, and so does what lies between. A UDP
+/// checksum of the outer header is computed unless it is 0 over IPv4, where that means none; over
+/// IPv6 it is always, as receivers need not take 0 (RFC 8200, section 8.1). Both checksums of such
+/// segments are complete, whatever `complete_checksum` says.
+///
 /// The payload is copied, so segments are exclusive; one that fits a small buffer is a single mbuf.
 /// A superframe whose payload fits one segment becomes that segment, if possible without a copy.
 /// All segments have the metadata of the superframe with gso == none and as l4_checksum:
 ///   `complete_checksum`  good; or unknown if it was so, since nobody vouched for the payload
 ///   otherwise            partial; what it was, if the superframe became the one segment
+///   inside a tunnel      inner_l4_checksum good, and l4_checksum good where computed, else unknown
 ///
 /// Writes the segments to `out` in order and returns how many; kMaxSegments always suffice. All or
 /// nothing: on tx_no_buffer (pool exhausted) and on tx_bad_segment (more segments than kMaxSegments
 /// or than `out` holds, gso_size below kMinGsoSize, headers that contradict metadata, checksum
-/// `bad`, a superframe inside a tunnel) no segment exists. The superframe is freed in any case.
+/// `bad`) no segment exists. The superframe is freed in any case.
 ///
 /// Any thread may call it; the only memory it allocates is buffers of pools.small().
 [[nodiscard]] tl::expected<uint32_t, DropReason> segment(rte_mbuf* frame, const Pools& pools,

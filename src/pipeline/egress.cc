@@ -38,16 +38,18 @@ uint32_t link_layer_bytes(const rte_mbuf* frame) noexcept {
 bool fits_mtu(const rte_mbuf* frame, uint16_t mtu) noexcept {
     const Metadata& meta = packet::metadata(frame);
     if (meta.gso != Gso::none) {
-        const uint32_t payload =
-            std::min<uint32_t>(meta.gso_size, frame->pkt_len - meta.payload_offset);
-        return uint32_t{meta.payload_offset} - meta.l3_offset + payload <= mtu;
+        const uint32_t payload_offset = meta.gso_payload_offset();
+        const uint32_t payload = std::min<uint32_t>(meta.gso_size, frame->pkt_len - payload_offset);
+        return payload_offset - meta.l3_offset + payload <= mtu;
     }
     return frame->pkt_len <= sizeof(net::EthernetHeader) + mtu ||
            frame->pkt_len - link_layer_bytes(frame) <= mtu;
 }
 
-bool can_segment(const port::Capabilities& capabilities, Gso gso) noexcept {
-    switch (gso) {
+/// No port is asked to cut a packet inside a tunnel.
+bool can_segment(const port::Capabilities& capabilities, const Metadata& meta) noexcept {
+    if (meta.inner_l4_offset != 0) return false;
+    switch (meta.gso) {
         case Gso::none:
             return true;
         case Gso::tcp4:
@@ -102,7 +104,7 @@ void Egress::flush_port(forwarding::PortId id, Buffer& buffer) noexcept {
             continue;
         }
         if (meta.gso != Gso::none) {
-            if (!can_segment(capabilities, meta.gso)) {
+            if (!can_segment(capabilities, meta)) {
                 send_ready();
                 transmit_segmented(device, io, frame);
                 continue;

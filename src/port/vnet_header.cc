@@ -1,9 +1,12 @@
 #include "port/vnet_header.h"
 
+#include <algorithm>
+
 #include "net/header_at.h"
 #include "net/ipv4.h"
 #include "net/ipv6.h"
 #include "net/l4_checksum.h"
+#include "net/tunnel.h"
 #include "packet/checksum.h"
 #include "packet/frame.h"
 #include "packet/segment.h"
@@ -80,13 +83,54 @@ bool make_partial(rte_mbuf* frame, const net::ParsedHeaders& headers) noexcept {
     return true;
 }
 
+/// A packet of the kind the header names reaches from `headers` to the end of the frame and falls
+/// into a bounded number of segments.
+bool is_honest_gso(const VnetHeader& header, const net::ParsedHeaders& headers,
+                   uint32_t frame_length) noexcept {
+    return packet::is_superframe(headers, gso_of(header.gso_type, headers), frame_length) &&
+           header.gso_size >= packet::kMinGsoSize &&
+           frame_length - headers.payload_offset <= packet::kMaxSegments * header.gso_size;
+}
+
+void set_gso(Metadata& known, const VnetHeader& header,
+             const net::ParsedHeaders& headers) noexcept {
+    known.gso = gso_of(header.gso_type, headers);
+    known.gso_size = header.gso_size;
+    known.gso_ecn = (header.gso_type & VnetHeader::kGsoEcn) != 0;
+}
+
+/// What a tunnel device of the sender's kernel makes of a superframe. virtio_net_hdr has no word
+/// for the tunnel: csum_start, which lies at the inner L4 header, is all there is to tell and
+/// proves that what was taken for a tunnel is one.
+Verdict from_tunnelled_superframe(const VnetHeader& header, rte_mbuf* frame,
+                                  const net::ParsedHeaders& outer, uint32_t csum_start) noexcept {
+    if (!packet::is_tunnel_of_superframe(outer, frame->pkt_len)) return bad();
+    constexpr uint32_t kLongestL4Header = 60;
+    if (!packet::pull(frame, std::min(frame->pkt_len, csum_start + kLongestL4Header))) return bad();
+    const auto inner = net::parse_tunnelled_ip(packet::first_segment(frame), outer, frame->pkt_len);
+    if (!inner || !is_honest_gso(header, *inner, frame->pkt_len) ||
+        !is_partial_l4(*inner, csum_start, header.csum_offset)) {
+        return bad();
+    }
+
+    Metadata& known = packet::metadata(frame);
+    packet::set_headers(known, outer);
+    known.inner_l3_offset = inner->l3_offset;
+    known.inner_l4_offset = inner->l4_offset;
+    known.inner_payload_offset = inner->payload_offset;
+    known.inner_l4_checksum = L4Checksum::partial;
+    // Also if it fits one segment: packet::segment() alone knows how to finish the outer headers.
+    set_gso(known, header, *inner);
+    return {};
+}
+
 Verdict from_superframe(const VnetHeader& header, rte_mbuf* frame, uint32_t csum_start) noexcept {
     const auto headers = packet::parse_headers(frame);
-    const Gso gso = gso_of(header.gso_type, headers);
-    if (!packet::is_superframe(headers, gso, frame->pkt_len)) return bad();
-    if (header.gso_size < packet::kMinGsoSize) return bad();
+    if ((header.flags & VnetHeader::kNeedsChecksum) != 0 && csum_start > headers.l4_offset) {
+        return from_tunnelled_superframe(header, frame, headers, csum_start);
+    }
+    if (!is_honest_gso(header, headers, frame->pkt_len)) return bad();
     const uint32_t payload = frame->pkt_len - headers.payload_offset;
-    if (payload > packet::kMaxSegments * header.gso_size) return bad();
 
     if ((header.flags & VnetHeader::kNeedsChecksum) != 0) {
         if (!is_partial_l4(headers, csum_start, header.csum_offset)) return bad();
@@ -98,9 +142,7 @@ Verdict from_superframe(const VnetHeader& header, rte_mbuf* frame, uint32_t csum
     packet::set_headers(known, headers);
     known.l4_checksum = L4Checksum::partial;
     if (payload > header.gso_size) {
-        known.gso = gso;
-        known.gso_size = header.gso_size;
-        known.gso_ecn = (header.gso_type & VnetHeader::kGsoEcn) != 0;
+        set_gso(known, header, headers);
     }
     return {};
 }

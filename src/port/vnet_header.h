@@ -56,6 +56,10 @@ inline constexpr unsigned kMergeableVnetHeaderSize = sizeof(VnetHeader) + sizeof
 ///   GSO              as NEEDS_CSUM on a TCP or UDP header, plus gso, gso_size and gso_ecn; with
 ///                    DATA_VALID in its place (LRO) the checksum is made partial. A payload that
 ///                    fits one segment makes a plain frame.
+///                    NEEDS_CSUM may be on the TCP or UDP header of a packet inside a tunnel that
+///                    net::parse_tunnelled_ip() knows: the inner offsets are set, inner_l4_checksum
+///                    = partial and gso, whatever the payload; l4_checksum stays unknown. The outer
+///                    UDP checksum is that of no packet then, but tells by 0 that none is wanted.
 ///
 /// `vlan_bytes_inserted`: AF_PACKET takes a VLAN tag out of the frame and counts csum_start without
 /// it; who puts the tag back passes 4. The first segment must be exclusive (packet/frame.h);

@@ -8,6 +8,7 @@
 #include "../unit/support/frames.h"
 #include "net/header_at.h"
 #include "net/l4_checksum.h"
+#include "net/tunnel.h"
 #include "packet/checksum.h"
 #include "packet/frame.h"
 #include "packet/segment.h"
@@ -69,12 +70,44 @@ class Guard {
 };
 
 /// The sender kept its part of the contract: the field holds the sum of the pseudo header.
-bool has_honest_partial(const Bytes& frame) {
-    const auto headers = net::parse_frame(as_span(frame), frame.size());
+bool has_honest_partial(const Bytes& frame, const net::ParsedHeaders& headers) {
     const auto begun = net::begin_l4_checksum(as_span(frame), headers);
     return begun && begun->sum() ==
                         *net::header_at<net::be16_t>(
                             as_span(frame), headers.l4_offset + *net::l4_checksum_offset(headers));
+}
+
+bool has_honest_partial(const Bytes& frame) {
+    return has_honest_partial(frame, net::parse_frame(as_span(frame), frame.size()));
+}
+
+/// The inner packet of a frame that is one: found where its metadata says.
+net::ParsedHeaders inner_headers(const Bytes& frame, const Metadata& known) {
+    const auto outer = net::parse_frame(as_span(frame), frame.size());
+    require(outer.malformed == net::Malformed::none && outer.l4_offset == known.l4_offset);
+    const auto inner = net::parse_tunnelled_ip(as_span(frame), outer, frame.size());
+    require(inner && inner->malformed == net::Malformed::none);
+    require(inner->l3_offset == known.inner_l3_offset);
+    require(inner->l4_offset == known.inner_l4_offset);
+    require(inner->payload_offset == known.inner_payload_offset);
+    return *inner;
+}
+
+/// The outer checksum is right even if the sender lied about the inner one.
+void check_tunnelled_segment(const rte_mbuf* frame, bool honest) {
+    require(test::is_sane(frame));
+    const Metadata& known = metadata(frame);
+    require(known.gso == packet::Gso::none && known.inner_l4_checksum == L4Checksum::good);
+    const Bytes bytes = bytes_of(frame);
+    const auto outer = net::parse_frame(as_span(bytes), bytes.size());
+    require(outer.l3_offset + outer.l3_length == bytes.size());
+    require((net::verify_l4_checksum(as_span(bytes), outer) == net::L4ChecksumState::good) ==
+            (known.l4_checksum == L4Checksum::good));
+    require(outer.is_ipv4 || known.ip_protocol != 17 || known.l4_checksum == L4Checksum::good);
+    const auto inner = inner_headers(bytes, known);
+    if (honest) {
+        require(net::verify_l4_checksum(as_span(bytes), inner) == net::L4ChecksumState::good);
+    }
 }
 
 void check_complete(const rte_mbuf* frame, bool honest) {
@@ -95,9 +128,11 @@ void check_segments(FramePtr frame) {
     static const auto storage = std::make_unique<rte_mbuf*[]>(packet::kMaxSegments);
     const Metadata super = metadata(frame.get());
     const Bytes bytes = bytes_of(frame.get());
-    const bool honest = has_honest_partial(bytes);
+    const bool tunnelled = super.inner_l4_offset != 0;
+    const bool honest = tunnelled ? has_honest_partial(bytes, inner_headers(bytes, super))
+                                  : has_honest_partial(bytes);
     const uint32_t expected = packet::segment_count(frame.get());
-    require(expected > 1);
+    require(expected > 1 || tunnelled);
 
     const auto count = [&] {
         const Guard guard(frame.get());
@@ -105,21 +140,30 @@ void check_segments(FramePtr frame) {
                                {storage.get(), packet::kMaxSegments});
     }();
     require(count && *count == expected);
+    const uint16_t payload_offset = super.gso_payload_offset();
     Bytes payload;
     for (uint32_t i = 0; i < *count; ++i) {
         const FramePtr segment(storage[i]);
-        check_complete(segment.get(), honest);
+        tunnelled ? check_tunnelled_segment(segment.get(), honest)
+                  : check_complete(segment.get(), honest);
         const Bytes part = bytes_of(segment.get());
-        require(part.size() > super.payload_offset);
-        require(part.size() <= size_t{super.payload_offset} + super.gso_size);
-        payload.insert(payload.end(), part.begin() + super.payload_offset, part.end());
+        require(part.size() > payload_offset || bytes.size() == payload_offset);
+        require(part.size() <= size_t{payload_offset} + super.gso_size);
+        payload.insert(payload.end(), part.begin() + payload_offset, part.end());
     }
-    require(std::equal(payload.begin(), payload.end(), bytes.begin() + super.payload_offset,
-                       bytes.end()));
+    require(
+        std::equal(payload.begin(), payload.end(), bytes.begin() + payload_offset, bytes.end()));
 }
 
 void check_accepted(FramePtr frame) {
     const Metadata known = metadata(frame.get());
+    if (known.inner_l4_offset != 0) {
+        require(known.parsed && known.gso != packet::Gso::none);
+        require(known.l4_checksum == L4Checksum::unknown);
+        require(known.l3_offset < known.l4_offset && known.l4_offset <= known.inner_l3_offset);
+        require(known.inner_payload_offset <= frame->data_len);
+        return check_segments(std::move(frame));
+    }
     const VnetHeader said = port::to_vnet_header(frame.get());
     if (known.l4_checksum != L4Checksum::partial) {
         require(known.gso == packet::Gso::none && said.gso_type == VnetHeader::kGsoNone);

@@ -9,6 +9,9 @@ import parser_seeds as frames
 NEEDS_CSUM, DATA_VALID = 1, 2
 TCP4, TCP6, UDP_L4, ECN = 1, 4, 5, 0x80
 
+VXLAN = bytes([8, 0, 0, 0, 0, 0, 42, 0])
+GENEVE = bytes([1, 0, 0x65, 0x58, 0, 0, 42, 0]) + bytes(4)
+
 
 def pseudo_sum(addresses, protocol, length):
     words = struct.unpack(f"!{len(addresses) // 2}H", addresses)
@@ -38,6 +41,18 @@ def ethernet(packet):
     return frames.ETHERNET + packet
 
 
+def tunnel_seed(ip, port, header, inner, gso_type, gso_size, checksum=0, split=()):
+    """A superframe `inner`, an Ethernet frame, behind UDP and the header of a tunnel."""
+    inside = seed(inner, gso_type, gso_size)
+    flags, gso_type, start, gso_size, _, offset = struct.unpack("<BBHHHH", inside[:10])
+    payload = header + inside[12:]
+    outer = struct.pack("!HHHH", 50000, port, 8 + len(payload), checksum)
+    frame = ethernet(ip(17, outer + payload))
+    start = len(frame) - len(inner) + (54 if inner[12:14] == b"\x86\xdd" else 34)
+    head = struct.pack("<BBHHHH", flags, gso_type, start + 20, gso_size, start, offset)
+    return head + bytes([0, len(split)]) + bytes(split) + frame
+
+
 def main():
     payload = bytes(range(256)) * 3
     tcp4 = ethernet(frames.ipv4(6, frames.tcp() + payload))
@@ -62,6 +77,12 @@ def main():
         "tso6": seed(tcp6, TCP6, 255, split=(1, 100)),
         "uso4": seed(udp4, UDP_L4, 99),
         "uso6": seed(udp6, UDP_L4, 500),
+        "vxlan_tso4": tunnel_seed(frames.ipv4, 4789, VXLAN, tcp4, TCP4, 100),
+        "vxlan_checksum_tso6": tunnel_seed(frames.ipv4, 8472, VXLAN, tcp6, TCP6, 255, checksum=1,
+                                           split=(14, 60, 3)),
+        "vxlan6_uso4": tunnel_seed(frames.ipv6, 4789, VXLAN, udp4, UDP_L4, 99, checksum=1),
+        "vxlan_like_tso4": tunnel_seed(frames.ipv4, 9, VXLAN, tcp4, TCP4, 900),
+        "geneve_options_tso4": tunnel_seed(frames.ipv4, 6081, GENEVE, tcp4, TCP4 | ECN, 100),
         "lro4": seed(tcp4, TCP4, 100, flags=DATA_VALID),
     }
     out = pathlib.Path(__file__).parent / "corpus" / "vnet_header"

@@ -23,6 +23,7 @@ using test::ChecksumField;
 using test::FramePtr;
 using test::make_frame;
 using test::PacketModel;
+using test::TunnelModel;
 
 constexpr uint8_t kCwr = 0x80, kEce = 0x40, kPsh = 0x08, kFin = 0x01, kAck = 0x10;
 
@@ -62,6 +63,31 @@ class SegmentTest : public test::PoolTest {
             }
             const Metadata wanted =
                 expected[i].metadata(complete_checksum ? L4Checksum::good : L4Checksum::partial);
+            ASSERT_EQ(std::memcmp(&metadata(actual), &wanted, sizeof(wanted)), 0);
+        }
+    }
+
+    FramePtr superframe(const TunnelModel& model, uint16_t gso_size,
+                        const std::vector<size_t>& split = test::arena_split()) {
+        FramePtr frame = make_frame(pools(), model.bytes(ChecksumField::partial), split);
+        metadata(frame.get()) = model.metadata(L4Checksum::unknown, L4Checksum::partial, gso_size);
+        metadata(frame.get()).gso_ecn = true;
+        return frame;
+    }
+
+    void expect_segments(const TunnelModel& model, uint16_t gso_size) {
+        const auto expected = model.segments(gso_size);
+        ASSERT_EQ(segments_.size(), expected.size());
+        for (size_t i = 0; i < expected.size(); ++i) {
+            SCOPED_TRACE("segment " + std::to_string(i));
+            rte_mbuf* actual = segments_[i].get();
+            ASSERT_EQ(bytes_of(actual), expected[i].bytes(ChecksumField::full));
+            ASSERT_TRUE(test::is_sane(actual));
+            ASSERT_GE(rte_pktmbuf_headroom(actual), kHeadroom);
+            ASSERT_TRUE(is_exclusive(actual));
+            const bool has_outer = model.outer.udp && model.outer_checksum;
+            const Metadata wanted = expected[i].metadata(
+                has_outer ? L4Checksum::good : L4Checksum::unknown, L4Checksum::good);
             ASSERT_EQ(std::memcmp(&metadata(actual), &wanted, sizeof(wanted)), 0);
         }
     }
@@ -334,6 +360,110 @@ TEST_F(SegmentTest, MetadataOrLengthsThatContradictTheHeadersAreDropped) {
         {l3 + 7, 1},      // later fragment
         {l3 + 9, 17},     // protocol
         {l4 + 12, 0x60},  // data offset
+    };
+    for (const auto& [offset, value] : flaws) {
+        SCOPED_TRACE(offset);
+        FramePtr frame = superframe(model, 1448);
+        first_segment(frame.get())[offset] = std::byte{value};
+        expect_drop(std::move(frame), DropReason::tx_bad_segment);
+    }
+}
+
+TEST_F(SegmentTest, TunnelledSuperframesEqualTheNaiveModelByteByByte) {
+    for (const bool outer_v6 : {false, true}) {
+        for (TunnelModel model : test::tunnels(outer_v6)) {
+            for (int round = 0; round < 12; ++round) {
+                SCOPED_TRACE(std::to_string(model.outer.destination_port) + " protocol " +
+                             std::to_string(model.outer.protocol()) + " outer v6 " +
+                             std::to_string(outer_v6) + " round " + std::to_string(round));
+                const bool inner_v6 = model.inner.v6;
+                model.inner = random_model();
+                if (model.inner.v6 != inner_v6) {
+                    model.inner.v6 = inner_v6;
+                    model.inner.ip_options.clear();
+                    model.inner.extensions.clear();
+                }
+                model.inner.payload.resize(std::min<size_t>(model.inner.payload.size(), 64000));
+                model.outer.vlan_tags = static_cast<unsigned>(random_() % 3);
+                model.outer.ip_id = static_cast<uint16_t>(random_());
+                if (!outer_v6 && random_() % 4 == 0) model.outer.ip_options = Bytes(8, 1);
+                const auto gso_size = static_cast<uint16_t>(48 + random_() % 3000);
+                const auto split =
+                    test::random_split(random_, model.inner_base() + model.inner.payload_offset(),
+                                       model.inner.payload.size());
+                const bool complete = round % 2 == 0;  // makes no difference
+                ASSERT_TRUE(cut(superframe(model, gso_size, split), complete));
+                expect_segments(model, gso_size);
+                if (HasFatalFailure()) return;
+                model.outer.ip_options.clear();
+            }
+        }
+    }
+}
+
+TEST_F(SegmentTest, TunnelledPayloadThatFitsOneSegmentGetsItsOuterHeadersFinished) {
+    for (const size_t payload : {1, 1448}) {
+        TunnelModel model{.inner = {.payload = Bytes(payload, 4)}};
+        ASSERT_EQ(cut(superframe(model, 1448), false), 1u);
+        expect_segments(model, 1448);
+    }
+}
+
+TEST_F(SegmentTest, OuterUdpChecksumThatComesOutAsZeroIsSentAsAllOnes) {
+    TunnelModel model{.inner = {.payload = Bytes(1448, 4)}};
+    // The VNI is part of the outer checksum only.
+    uint16_t checksum =
+        test::load16(model.bytes(ChecksumField::full), model.outer.checksum_offset());
+    const uint32_t vni = test::load16(model.header, 4) + uint32_t{checksum};
+    test::store16(model.header, 4, (vni & 0xffff) + (vni >> 16));
+    checksum = test::load16(model.bytes(ChecksumField::full), model.outer.checksum_offset());
+    ASSERT_EQ(checksum, 0xffff);
+    ASSERT_EQ(cut(superframe(model, 1448), false), 1u);
+    expect_segments(model, 1448);
+}
+
+TEST_F(SegmentTest, ZeroOuterUdpChecksumOverIpv6IsReplaced) {
+    TunnelModel model{.outer_checksum = false, .inner = {.payload = Bytes(5000, 4)}};
+    model.outer.v6 = true;
+    FramePtr frame = superframe(model, 1448);
+    model.outer_checksum = true;
+    ASSERT_EQ(cut(std::move(frame), true), 4u);
+    expect_segments(model, 1448);
+}
+
+TEST_F(SegmentTest, TunnelMetadataOrLengthsThatContradictTheHeadersAreDropped) {
+    TunnelModel model{.inner = {.payload = Bytes(10000, 1)}};
+    const std::vector<std::function<void(Metadata&)>> lies = {
+        [](Metadata& m) { m.inner_l4_checksum = L4Checksum::unknown; },
+        [](Metadata& m) { m.inner_l4_checksum = L4Checksum::bad; },
+        [](Metadata& m) { m.inner_l3_offset = 0; },
+        [](Metadata& m) { m.inner_l3_offset = m.l3_offset; },
+        [](Metadata& m) { m.inner_l3_offset += 4; },
+        [](Metadata& m) { m.inner_l4_offset += 4; },
+        [](Metadata& m) { m.inner_payload_offset = 0; },
+        [](Metadata& m) { m.inner_payload_offset = 65535; },
+        [](Metadata& m) { m.l3_offset = 0; },
+        [](Metadata& m) { m.l4_offset = 0; },
+        [](Metadata& m) { m.payload_offset = 0; },
+        [](Metadata& m) { m.ip_protocol = 6; },
+        [](Metadata& m) { m.ethertype = 0x86dd; },
+        [](Metadata& m) { m.gso = Gso::tcp6; },
+        [](Metadata& m) { m.gso = Gso::udp4; },
+    };
+    for (size_t i = 0; i < lies.size(); ++i) {
+        SCOPED_TRACE(i);
+        FramePtr frame = superframe(model, 1448);
+        lies[i](metadata(frame.get()));
+        expect_drop(std::move(frame), DropReason::tx_bad_segment);
+    }
+    const size_t inner_l3 = model.inner_base() + model.inner.l3_offset();
+    const std::vector<std::pair<size_t, uint8_t>> flaws = {
+        {14 + 2, 0},          // outer total length
+        {14 + 6, 0x20},       // outer first fragment
+        {34 + 4, 1},          // outer UDP length
+        {inner_l3, 0x46},     // inner IHL
+        {inner_l3 + 2, 0},    // inner total length
+        {inner_l3 + 6, 0x20}  // inner first fragment
     };
     for (const auto& [offset, value] : flaws) {
         SCOPED_TRACE(offset);

@@ -164,6 +164,35 @@ TEST_F(Egress, SuperframeShorterThanItsSegmentSizeFitsByItsLength) {
     EXPECT_EQ(port.sent[0].bytes, model.bytes(ChecksumField::full));
 }
 
+/// No port takes tunnel GSO, whatever TSO it has; and what the MTU limits is the outer packet.
+TEST_F(Egress, SuperframeInsideATunnelIsSegmentedForEveryPortAndFitsTheMtuIfItsSegmentsDo) {
+    test::TunnelModel model{.inner = {.payload = Bytes(20000, 1)}};
+    const auto headers = static_cast<uint16_t>(20 + 8 + 8 + 14 + 20 + 20);
+    for (const bool fits : {true, false}) {
+        const forwarding::PortId id = fits ? 1 : 2;
+        const auto gso_size = static_cast<uint16_t>(1500 - headers + (fits ? 0 : 1));
+        FakePort& port = rig().add_port(
+            id, {.l4_checksum = true, .tso4 = true, .tso6 = true, .uso4 = true, .uso6 = true});
+        rig().entry(id).mtu = 1500;
+        FramePtr frame = make_frame(pools(), model.bytes(ChecksumField::partial), arena_split());
+        packet::metadata(frame.get()) =
+            model.metadata(L4Checksum::unknown, L4Checksum::partial, gso_size);
+        rig().tables.counters(id, 0).rx_frames.add(1);
+        EXPECT_EQ(packet::segment_count(frame.get()), 15u);
+        rig().context.egress.enqueue(id, frame.release());
+        flush();
+        if (!fits) {
+            EXPECT_EQ(rig().drops(id, DropReason::tx_mtu), 1u);
+            EXPECT_TRUE(port.sent.empty());
+            continue;
+        }
+        const auto expected = model.segments(gso_size);
+        ASSERT_EQ(port.sent.size(), expected.size());
+        for (size_t i = 0; i < expected.size(); ++i)
+            EXPECT_EQ(port.sent[i].bytes, expected[i].bytes(ChecksumField::full));
+    }
+}
+
 TEST_F(Egress, TagsDoNotCountForTheMtu) {
     FakePort& port = rig().add_port(1);
     for (const unsigned tags : {0, 1, 2}) {

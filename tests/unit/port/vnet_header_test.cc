@@ -26,6 +26,7 @@ using test::ChecksumField;
 using test::FramePtr;
 using test::make_frame;
 using test::PacketModel;
+using test::TunnelModel;
 
 constexpr uint8_t kNeedsChecksum = VnetHeader::kNeedsChecksum;
 constexpr uint8_t kDataValid = VnetHeader::kDataValid;
@@ -42,6 +43,14 @@ VnetHeader linux_header(const PacketModel& model, uint16_t gso_size = 0) {
         header.gso_size = gso_size;
         header.hdr_len = static_cast<uint16_t>(model.payload_offset());
     }
+    return header;
+}
+
+/// As above: of the tunnel it says nothing but where the inner checksum is.
+VnetHeader linux_header(const TunnelModel& model, uint16_t gso_size) {
+    VnetHeader header = linux_header(model.inner, gso_size);
+    header.csum_start = static_cast<uint16_t>(model.inner_base() + model.inner.l4_offset());
+    header.hdr_len = static_cast<uint16_t>(model.inner_base() + model.inner.payload_offset());
     return header;
 }
 
@@ -343,6 +352,197 @@ INSTANTIATE_TEST_SUITE_P(FieldCase9_15, HostileVnetHeader, ::testing::ValuesIn([
                              return lies;
                          }()),
                          [](const auto& info) { return std::string(info.param.symptom); });
+
+/// A container's VXLAN device on a veth: veth offers every tunnel offload there is.
+TEST_F(VnetHeaderTest, SuperframeInsideATunnelIsUnderstood) {
+    for (const bool outer_v6 : {false, true}) {
+        for (TunnelModel model : test::tunnels(outer_v6)) {
+            for (const bool udp : {false, true}) {
+                for (const size_t payload : {1448, 40001}) {
+                    for (const unsigned vlan_tags : {0u, 2u}) {
+                        model.inner.udp = udp;
+                        model.inner.payload = Bytes(payload, 1);
+                        model.inner.vlan_tags = model.ethernet ? vlan_tags : 0;
+                        model.outer.vlan_tags = vlan_tags;
+                        const Bytes bytes = model.bytes(ChecksumField::partial);
+                        for (const auto& split : {test::arena_split(), {14, 1, 0, 40, 7, 80}}) {
+                            const FramePtr frame = make_frame(pools(), bytes, split);
+                            const VnetHeader header = linux_header(model, 1448);
+                            ASSERT_TRUE(from_vnet_header(header, frame.get()));
+                            expect_metadata(frame.get(), model.metadata(L4Checksum::unknown,
+                                                                        L4Checksum::partial, 1448));
+                            EXPECT_GE(frame->data_len,
+                                      model.inner_base() + model.inner.payload_offset());
+                            EXPECT_EQ(bytes_of(frame.get()), bytes);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+TEST_F(VnetHeaderTest, TunnelChecksumStartShiftsWithAReinsertedVlanTagAndEcnIsKept) {
+    TunnelModel model{.inner = {.payload = Bytes(5000, 1)}};
+    model.outer.vlan_tags = 1;
+    VnetHeader header = linux_header(model, 1448);
+    header.csum_start = static_cast<uint16_t>(header.csum_start - 4);
+    header.gso_type |= VnetHeader::kGsoEcn;
+    const FramePtr frame = make_frame(pools(), model.bytes(ChecksumField::partial));
+    ASSERT_TRUE(from_vnet_header(header, frame.get(), 4));
+    Metadata expected = model.metadata(L4Checksum::unknown, L4Checksum::partial, 1448);
+    expected.gso_ecn = true;
+    expect_metadata(frame.get(), expected);
+}
+
+/// One lie per row, told of an otherwise valid superframe inside VXLAN over IPv4: outer IPv4 at 14,
+/// UDP at 34, VXLAN at 42, inner Ethernet at 50, IPv4 at 64, TCP at 84.
+class HostileTunnel : public VnetHeaderTest, public ::testing::WithParamInterface<Lie> {};
+
+TEST_P(HostileTunnel, IsDroppedAndTheFrameUntouched) {
+    const Lie& lie = GetParam();
+    TunnelModel model{.inner = {.v6 = lie.v6, .udp = lie.udp, .payload = Bytes(20000, 1)}};
+    VnetHeader header = linux_header(model, lie.gso_size);
+    Bytes bytes = model.bytes(ChecksumField::partial);
+    {
+        const FramePtr honest = make_frame(pools(), bytes, test::arena_split());
+        ASSERT_TRUE(from_vnet_header(header, honest.get())) << "a test that cannot fail";
+    }
+    if (lie.header) lie.header(header);
+    if (lie.frame) lie.frame(bytes);
+    for (const auto& split : {test::arena_split(), {43, 7, 1, 20}})
+        expect_bad(header, make_frame(pools(), bytes, split));
+}
+
+const Lie kTunnelLies[] = {
+    {"csum_start_1_before", 1448, [](H& h) { h.csum_start -= 1; }},
+    {"csum_start_2_behind", 1448, [](H& h) { h.csum_start += 2; }},
+    {"csum_start_at_the_inner_ip_header", 1448, [](H& h) { h.csum_start = 64; }},
+    {"csum_start_at_the_vxlan_header", 1448, [](H& h) { h.csum_start = 42; }},
+    {"csum_start_at_the_outer_udp_header", 1448, [](H& h) { h.csum_start = 34; }},
+    {"csum_start_at_the_end", 1448, [](H& h) { h.csum_start = 20104; }},
+    {"csum_start_65535", 1448, [](H& h) { h.csum_start = 65535; }},
+    {"csum_offset_of_udp_for_tcp", 1448, [](H& h) { h.csum_offset = 6; }},
+    {"gso_size_7", 1448, [](H& h) { h.gso_size = 7; }},
+    {"gso_size_of_2500_segments", 1448, [](H& h) { h.gso_size = 8; }},
+    {"verified_by_lro", 1448, [](H& h) { h.flags = H::kDataValid; }},
+    {"tso6_of_inner_ipv4", 1448, [](H& h) { h.gso_type = H::kGsoTcp6; }},
+    {"tso4_of_inner_ipv6", 1448, [](H& h) { h.gso_type = H::kGsoTcp4; }, {}, true},
+    {"uso_of_inner_tcp", 1448, [](H& h) { h.gso_type = H::kGsoUdp; }},
+    {"ecn_of_inner_udp", 1448, [](H& h) { h.gso_type |= H::kGsoEcn; }, {}, false, true},
+    {"outer_first_fragment", 1448, {}, [](Bytes& b) { b[14 + 6] = 0x20; }},
+    {"outer_later_fragment", 1448, {}, [](Bytes& b) { b[14 + 7] = 8; }},
+    {"outer_total_length_short", 1448, {}, [](Bytes& b) { test::store16(b, 16, 20089); }},
+    {"outer_total_length_long", 1448, {}, [](Bytes& b) { test::store16(b, 16, 20091); }},
+    {"outer_udp_length_short", 1448, {}, [](Bytes& b) { test::store16(b, 38, 20069); }},
+    {"outer_udp_length_long", 1448, {}, [](Bytes& b) { test::store16(b, 38, 20071); }},
+    {"outer_protocol_unknown", 1448, {}, [](Bytes& b) { b[14 + 9] = 200; }},
+    {"outer_protocol_ip_in_ip", 1448, {}, [](Bytes& b) { b[14 + 9] = 4; }},
+    {"port_of_geneve", 1448, {}, [](Bytes& b) { test::store16(b, 36, 6081); }},
+    {"vxlan_without_vni", 1448, {}, [](Bytes& b) { b[42] = 0; }},
+    {"vxlan_gpe", 1448, {}, [](Bytes& b) { b[42] = 0x0c; }},
+    {"vxlan_like_on_another_port",
+     1448,
+     {},
+     [](Bytes& b) { test::store16(b, 36, 5000), b[42] = 0x88; }},
+    {"inner_arp", 1448, {}, [](Bytes& b) { b[63] = 6; }},
+    {"inner_ethertype_of_ipv6", 1448, {}, [](Bytes& b) { test::store16(b, 62, 0x86dd); }},
+    {"inner_vlan_tag_out_of_place", 1448, {}, [](Bytes& b) { test::store16(b, 62, 0x8100); }},
+    {"inner_version_5", 1448, {}, [](Bytes& b) { b[64] = 0x55; }},
+    {"inner_ihl_4", 1448, {}, [](Bytes& b) { b[64] = 0x44; }},
+    {"inner_ihl_6", 1448, {}, [](Bytes& b) { b[64] = 0x46; }},
+    {"inner_total_length_0", 1448, {}, [](Bytes& b) { test::store16(b, 66, 0); }},
+    {"inner_total_length_short", 1448, {}, [](Bytes& b) { test::store16(b, 66, 20039); }},
+    {"inner_total_length_long", 1448, {}, [](Bytes& b) { test::store16(b, 66, 20041); }},
+    {"inner_first_fragment", 1448, {}, [](Bytes& b) { b[70] = 0x20; }},
+    {"inner_other_protocol", 1448, {}, [](Bytes& b) { b[73] = 132; }},
+    {"inner_data_offset_4", 1448, {}, [](Bytes& b) { b[84 + 12] = 0x40; }},
+    {"inner_udp_length_short", 1448, {}, [](Bytes& b) { test::store16(b, 88, 100); }, false, true},
+    {"padded_frame", 1448, {}, [](Bytes& b) { b.push_back(0); }},
+    {"truncated_in_the_vxlan_header",
+     1448,
+     {},
+     [](Bytes& b) {
+         b.resize(46);
+         test::store16(b, 16, 32);
+         test::store16(b, 38, 12);
+     }},
+    {"truncated_in_the_inner_ethernet_header",
+     1448,
+     {},
+     [](Bytes& b) {
+         b.resize(60);
+         test::store16(b, 16, 46);
+         test::store16(b, 38, 26);
+     }},
+    {"truncated_in_the_inner_tcp_header",
+     1448,
+     {},
+     [](Bytes& b) {
+         b.resize(90);
+         test::store16(b, 16, 76);
+         test::store16(b, 38, 56);
+         test::store16(b, 66, 26);
+     }},
+};
+
+INSTANTIATE_TEST_SUITE_P(FieldCase9_15, HostileTunnel, ::testing::ValuesIn(kTunnelLies),
+                         [](const auto& info) { return std::string(info.param.symptom); });
+
+TEST_F(VnetHeaderTest, TruncatedOrForeignTunnelHeadersOfTheOtherKindsAreDropped) {
+    // GRE with checksum, with sequence number, of version 1; Geneve of version 1, with options that
+    // reach too far, with another protocol.
+    const std::vector<std::pair<unsigned, std::function<void(Bytes&)>>> flaws = {
+        {47, [](Bytes& h) { h[0] |= 0x80; }},
+        {47, [](Bytes& h) { h[0] |= 0x10; }},
+        {47, [](Bytes& h) { h[1] = 1; }},
+        {17, [](Bytes& h) { h[0] |= 0x40; }},
+        {17, [](Bytes& h) { h[0] |= 0x3f; }},
+        {17, [](Bytes& h) { h[0] += 1; }},
+        {17, [](Bytes& h) { test::store16(h, 2, 0x8847); }},
+    };
+    for (const TunnelModel& honest : test::tunnels(false)) {
+        const bool udp = honest.outer.protocol() == 17;
+        if (udp && honest.outer.destination_port != 6081) continue;
+        for (const auto& [protocol, flaw] : flaws) {
+            if (honest.outer.protocol() != protocol) continue;
+            TunnelModel model = honest;
+            model.inner.payload = Bytes(5000, 1);
+            flaw(model.header);
+            expect_bad(linux_header(model, 1448),
+                       make_frame(pools(), model.bytes(ChecksumField::partial)));
+        }
+    }
+}
+
+TEST_F(VnetHeaderTest, WhateverTunnelIsAcceptedCanBeSegmented) {
+    auto out = std::make_unique<rte_mbuf*[]>(packet::kMaxSegments);
+    unsigned accepted = 0;
+    for (int round = 0; round < 20000; ++round) {
+        const auto kinds = test::tunnels(round % 2 == 0);
+        TunnelModel model = kinds[random_() % kinds.size()];
+        model.inner.udp = random_() % 2 == 0;
+        model.inner.payload = Bytes(1 + random_() % 4000, 1);
+        Bytes bytes = model.bytes(ChecksumField::partial);
+        VnetHeader header = linux_header(model, 500);
+        for (unsigned lies = random_() % 3; lies > 0; --lies) {
+            uint8_t& target = random_() % 4 != 0
+                                  ? bytes[random_() % std::min<size_t>(bytes.size(), 140)]
+                                  : reinterpret_cast<uint8_t*>(&header)[random_() % sizeof(header)];
+            target ^= static_cast<uint8_t>(1 << random_() % 8);
+        }
+        FramePtr frame = make_frame(pools(), bytes, test::random_split(random_, 0, bytes.size()));
+        if (!from_vnet_header(header, frame.get())) continue;
+        if (metadata(frame.get()).gso == Gso::none) continue;
+        accepted += metadata(frame.get()).inner_l4_offset != 0;
+        const auto count =
+            packet::segment(frame.release(), pools(), true, {out.get(), packet::kMaxSegments});
+        ASSERT_TRUE(count);
+        for (uint32_t i = 0; i < *count; ++i)
+            rte_pktmbuf_free(out[i]);
+    }
+    EXPECT_GT(accepted, 5000u);
+}
 
 /// Random headers on random mutations of valid frames: whatever is accepted can be sent as it is,
 /// and be segmented.

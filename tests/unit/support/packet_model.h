@@ -60,6 +60,8 @@ struct PacketModel {
     uint32_t sequence = 1000;
     uint16_t ip_id = 1;
     Bytes payload = {};
+    uint16_t destination_port = 443;
+    uint8_t other_protocol = 0;  ///< if set, the payload follows the IP header at once
 
     size_t l3_offset() const { return 14 + 4 * size_t{vlan_tags}; }
     size_t l4_offset() const {
@@ -68,10 +70,16 @@ struct PacketModel {
             offset += 1 + extension.content.size();
         return offset;
     }
-    size_t l4_header_length() const { return udp ? 8 : 20 + tcp_options.size(); }
+    size_t l4_header_length() const {
+        if (other_protocol != 0) return 0;
+        return udp ? 8 : 20 + tcp_options.size();
+    }
     size_t payload_offset() const { return l4_offset() + l4_header_length(); }
     size_t checksum_offset() const { return l4_offset() + (udp ? 6 : 16); }
-    uint8_t protocol() const { return udp ? 17 : 6; }
+    uint8_t protocol() const {
+        if (other_protocol != 0) return other_protocol;
+        return udp ? 17 : 6;
+    }
     Bytes source() const {
         return v6 ? Bytes{0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}
                   : Bytes{10, 0, 0, 1};
@@ -99,6 +107,7 @@ struct PacketModel {
         append_ip(out);
         append_l4(out);
         append(out, payload);
+        if (other_protocol != 0) return out;
         Bytes message(out.begin() + static_cast<ptrdiff_t>(l4_offset()), out.end());
         uint16_t field = naive_sum(pseudo_header());
         if (checksum == ChecksumField::full) {
@@ -188,8 +197,9 @@ struct PacketModel {
     }
 
     void append_l4(Bytes& out) const {
+        if (other_protocol != 0) return;
         append16(out, 40000);
-        append16(out, 443);
+        append16(out, destination_port);
         if (udp) {
             append16(out, static_cast<uint32_t>(8 + payload.size()));
             append16(out, 0);
@@ -205,6 +215,107 @@ struct PacketModel {
         append(out, tcp_options);
     }
 };
+
+/// A packet inside a tunnel packet: VXLAN, unless the test says otherwise.
+struct TunnelModel {
+    PacketModel outer{.udp = true, .ip_id = 500, .destination_port = 4789};  ///< without payload
+    Bytes header = {8, 0, 0, 0, 0, 0, 42, 0};  ///< between the outer packet's headers and the inner
+    bool ethernet = true;                      ///< an Ethernet header precedes the inner packet
+    bool outer_checksum = true;                ///< the outer UDP checksum is used
+    PacketModel inner = {};
+
+    /// Where the offsets of the inner model count from.
+    size_t inner_base() const {
+        return outer.payload_offset() + header.size() - (ethernet ? 0 : 14);
+    }
+
+    /// `partial` is what a kernel hands to a device that cuts superframes: only the sum of the
+    /// pseudo header is in either checksum field.
+    Bytes bytes(ChecksumField checksum) const {
+        PacketModel whole = outer;
+        const Bytes frame = inner.bytes(checksum);
+        whole.payload = header;
+        whole.payload.insert(whole.payload.end(), frame.begin() + (ethernet ? 0 : 14), frame.end());
+        Bytes out = whole.bytes(checksum);
+        if (outer.udp && !outer_checksum) store16(out, outer.checksum_offset(), 0);
+        return out;
+    }
+
+    std::vector<TunnelModel> segments(size_t gso_size) const {
+        std::vector<TunnelModel> result;
+        for (const PacketModel& packet : inner.segments(gso_size)) {
+            TunnelModel segment = *this;
+            segment.inner = packet;
+            segment.outer.ip_id = static_cast<uint16_t>(outer.ip_id + result.size());
+            result.push_back(segment);
+        }
+        return result;
+    }
+
+    packet::Metadata metadata(packet::L4Checksum outer_state, packet::L4Checksum inner_state,
+                              uint16_t gso_size = 0) const {
+        packet::Metadata known = outer.metadata(outer_state);
+        if (outer.other_protocol != 0) known.payload_offset = 0;
+        known.inner_l3_offset = static_cast<uint16_t>(inner_base() + inner.l3_offset());
+        known.inner_l4_offset = static_cast<uint16_t>(inner_base() + inner.l4_offset());
+        known.inner_payload_offset = static_cast<uint16_t>(inner_base() + inner.payload_offset());
+        known.inner_l4_checksum = inner_state;
+        known.gso = gso_size == 0 ? packet::Gso::none : inner.gso();
+        known.gso_size = gso_size;
+        return known;
+    }
+};
+
+/// One of each kind of tunnel that is known, over IPv4 or IPv6, without an inner packet.
+inline std::vector<TunnelModel> tunnels(bool outer_v6) {
+    const auto ip_ip = [&](bool inner_v6) {
+        TunnelModel tunnel{.header = {}, .ethernet = false, .inner = {.v6 = inner_v6}};
+        tunnel.outer = {.v6 = outer_v6, .ip_id = 500};
+        tunnel.outer.other_protocol = inner_v6 ? 41 : 4;
+        return tunnel;
+    };
+    const auto gre = [&](Bytes header, bool ethernet, bool inner_v6) {
+        TunnelModel tunnel = ip_ip(inner_v6);
+        tunnel.outer.other_protocol = 47;
+        tunnel.header = std::move(header);
+        tunnel.ethernet = ethernet;
+        return tunnel;
+    };
+    const auto udp = [&](uint16_t port, Bytes header, bool ethernet, bool inner_v6,
+                         bool checksum = true) {
+        TunnelModel tunnel{.header = std::move(header), .ethernet = ethernet};
+        tunnel.outer.v6 = outer_v6;
+        tunnel.outer.destination_port = port;
+        tunnel.outer_checksum = checksum || outer_v6;
+        tunnel.inner.v6 = inner_v6;
+        return tunnel;
+    };
+    const Bytes vxlan = {8, 0, 0, 0, 0, 0, 42, 0};
+    std::vector<TunnelModel> result;
+    for (const bool inner_v6 : {false, true}) {
+        const auto type = [&](Bytes header) {
+            append16(header, inner_v6 ? 0x86dd : 0x0800);
+            return header;
+        };
+        Bytes geneve_ip = type({0, 0});
+        append(geneve_ip, {0, 0, 7, 0});
+        Bytes gre_key = type({0x20, 0});
+        append(gre_key, {0, 0, 0, 9});
+        Bytes geneve_options = {3, 0x40, 0x65, 0x58, 0, 0, 7, 0};  // 12 bytes of options
+        append(geneve_options, {1, 2, 3, 2, 0xa, 0xb, 0xc, 0xd, 0xe, 0xf, 1, 2});
+        result.push_back(udp(4789, vxlan, true, inner_v6));
+        result.push_back(udp(4789, vxlan, true, inner_v6, false));
+        result.push_back(udp(8472, {0x88, 0, 0, 1, 0, 0, 42, 0}, true, inner_v6));
+        result.push_back(udp(5000, vxlan, true, inner_v6));
+        result.push_back(udp(6081, geneve_options, true, inner_v6));
+        result.push_back(udp(6081, geneve_ip, false, inner_v6));
+        result.push_back(ip_ip(inner_v6));
+        result.push_back(gre(type({0, 0}), false, inner_v6));
+        result.push_back(gre(gre_key, false, inner_v6));
+        result.push_back(gre({0, 0, 0x65, 0x58}, true, inner_v6));
+    }
+    return result;
+}
 
 /// TCP timestamps as Linux lays them out, which leave 1448 of an MTU of 1500.
 inline Bytes tcp_timestamps() {
