@@ -15,8 +15,8 @@
 /// schema does not use, have no text.
 namespace heddle::api {
 
-/// Fills `message` from the document and returns everything in it that is wrong. With any problem
-/// the content of `message` is of no use.
+/// Fills `message` from the document and returns everything in it that is wrong. What is wrong is
+/// left out, so that the rest of the message can be checked for further problems, but not be used.
 ///
 /// Strict: unknown or repeated keys, two members of a oneof and values of another type are
 /// problems. Two courtesies: a string may be written without quotes whatever it looks like (`name:

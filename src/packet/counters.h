@@ -35,7 +35,7 @@ struct alignas(64) PortCounters {
     Counter replicated;  ///< extra frames made: copies by flooding (counted on the port they came
                          ///< from), segments beyond the first by software GSO (on the port they
                          ///< leave by)
-    Counter consumed;  ///< frames received on this port that a service of Heddle itself took
+    Counter consumed;    ///< frames received on this port that a service of Heddle itself took
     std::array<Counter, kDropReasonCount> drops;
 
     void drop(DropReason reason, uint64_t frames = 1) noexcept {

@@ -141,12 +141,14 @@ Result<std::unique_ptr<Tap>> Tap::open(const TapConfig& config) {
 
     std::unique_ptr<Tap> tap(new Tap(config));
     if (*existing) {
-        // Only a persistent port has a device to come back to; any other is somebody else's. Without
-        // a reader a tap has no carrier. With one, a second reader would take half its frames.
+        // Only a persistent port has a device to come back to; any other is somebody else's.
+        // Without a reader a tap has no carrier. With one, a second reader would take half its
+        // frames.
         if ((*existing)->kind != "tun" || (*existing)->carrier || !config.persistent) {
-            return failed(config.persistent
-                              ? "the name is taken by an interface in use; choose another or delete it"
-                              : "the name is taken by another interface; choose another or delete it");
+            return failed(
+                config.persistent
+                    ? "the name is taken by an interface in use; choose another or delete it"
+                    : "the name is taken by another interface; choose another or delete it");
         }
         if (auto done = tap->take_over(config, *where); !done) return failed(done.error());
     } else {

@@ -86,6 +86,21 @@ TEST_F(Apply, ProblemsTheDaemonFindsHaveFileAndLine) {
             "heddle: nothing was changed\n");
 }
 
+TEST_F(Apply, ProblemsOfTextAndMeaningComeTogether) {
+    const std::string file = write_file("a.yaml",
+                                        "ports:\n"
+                                        "  - name: web\n"
+                                        "    tapp: {}\n"
+                                        "  - name: db\n"
+                                        "    tap: {}\n"
+                                        "    network: nowhere\n");
+    const Outcome outcome = run({"apply", "-f", file});
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_EQ(outcome.err, file + ":3: ports[0]: unknown field \"tapp\"; did you mean \"tap\"?\n" +
+                               file + ":6: ports[1].network: no network is named \"nowhere\"\n")
+        << "but not that the first port lacks a device";
+}
+
 TEST_F(Apply, WarningsAreShownAndAreNoFailure) {
     v1::Problem& warning = controller_.warnings.emplace_back();
     warning.set_path("ports[0]");

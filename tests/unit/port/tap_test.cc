@@ -296,7 +296,10 @@ TEST_F(TapTest, WhatCannotWorkIsRefusedInASentence) {
     wanted.interface = "a-name-that-is-too-long";
     EXPECT_THAT(refusal(wanted), HasSubstr("1 to 15 characters"));
     wanted.interface = "lo";
+    EXPECT_THAT(refusal(wanted), HasSubstr("taken by another interface"));
+    wanted.persistent = true;
     EXPECT_THAT(refusal(wanted), HasSubstr("taken by an interface in use"));
+    wanted.persistent = false;
     wanted = config();
     wanted.mac = net::MacAddress(1, 0, 0, 0, 0, 1);
     EXPECT_THAT(refusal(wanted), HasSubstr("MAC address 01:00:00:00:00:01"));
