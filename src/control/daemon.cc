@@ -1,5 +1,6 @@
 #include "control/daemon.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -22,6 +23,15 @@ v1::ApplyResponse refused(api::Problems problems) {
     for (v1::Problem& problem : problems)
         *response.add_problems() = std::move(problem);
     return response;
+}
+
+/// "updated: mtu: 1500 -> 9000"
+std::string describe(const v1::Change& change) {
+    const char* done = change.action() == v1::Change::CREATE   ? "created"
+                       : change.action() == v1::Change::DELETE ? "deleted"
+                                                               : "updated";
+    return fmt::format("{}{}{}", done, change.details().empty() ? "" : ": ",
+                       fmt::join(change.details(), "; "));
 }
 
 }  // namespace
@@ -109,9 +119,7 @@ v1::ApplyResponse Daemon::carry_out(model::Plan plan, bool dry_run) {
     }
     for (const v1::Change& change : response.changes()) {
         if (change.action() == v1::Change::UNCHANGED) continue;
-        log_info("change", {{"action", v1::Change::Action_Name(change.action())},
-                            {"kind", change.kind()},
-                            {"name", change.name()}});
+        report(change.kind(), change.name(), describe(change));
     }
     return response;
 }

@@ -240,7 +240,6 @@ void Transaction::forget_ended() {
         fabric_.tables_.reset_port_counters(port->id);
         fabric_.port_of_id_[port->id] = nullptr;
         fabric_.port_ids_.give_back(port->id);
-        fabric_.report_("port", port->wanted.name, "deleted");
     }
 }
 
