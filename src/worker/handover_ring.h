@@ -13,6 +13,10 @@ namespace heddle::worker {
 /// Frames on their way to one worker from others. Many producers, one consumer, and positions that
 /// let a producer know when all it sent has been dealt with (so that it may send the flow elsewhere
 /// without reordering it).
+///
+/// Workers share their CPUs with containers and may be preempted in the middle of a push. In the
+/// default mode of rte_ring every other producer then spins for its turn until that one runs again;
+/// in the relaxed tail mode (RTS) whoever finishes last publishes for all.
 class HandoverRing {
  public:
     static constexpr unsigned kSize = 1024;
@@ -22,8 +26,9 @@ class HandoverRing {
 
     /// Enqueues all or none.
     bool push(std::span<rte_mbuf* const> frames) noexcept {
-        return rte_ring_mp_enqueue_bulk(ring_.get(), reinterpret_cast<void* const*>(frames.data()),
-                                        static_cast<unsigned>(frames.size()), nullptr) != 0;
+        return rte_ring_mp_rts_enqueue_bulk(ring_.get(),
+                                            reinterpret_cast<void* const*>(frames.data()),
+                                            static_cast<unsigned>(frames.size()), nullptr) != 0;
     }
     bool has_room(unsigned frames) const noexcept {
         return rte_ring_free_count(ring_.get()) >= frames;
@@ -41,7 +46,7 @@ class HandoverRing {
 
     /// A position behind everything pushed so far.
     uint32_t position() const noexcept {
-        return __atomic_load_n(&ring_->prod.head, __ATOMIC_ACQUIRE);
+        return __atomic_load_n(&ring_->rts_prod.head.val.pos, __ATOMIC_ACQUIRE);
     }
     /// Whether everything pushed before `position` was taken has been dealt with.
     bool passed(uint32_t position) const noexcept {
