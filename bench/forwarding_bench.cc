@@ -72,6 +72,13 @@ struct Filled {
 
 constexpr size_t kBurst = port::kBurst;
 
+void prefetch(const Fdb& fdb, const Fdb::Key* burst, uint64_t (&hashes)[kBurst]) {
+    for (size_t i = 0; i < kBurst; ++i) {
+        hashes[i] = fdb.hash(burst[i]);
+        fdb.prefetch(hashes[i]);
+    }
+}
+
 /// As the pipeline does: prefetch a burst, then look it up.
 void FdbFind(benchmark::State& state) {
     Filled filled(static_cast<size_t>(state.range(0)));
@@ -82,10 +89,7 @@ void FdbFind(benchmark::State& state) {
         const Fdb::Key* burst = &filled.order[next];
         next = (next + kBurst) % filled.order.size();
         bursts.begin();
-        for (size_t i = 0; i < kBurst; ++i) {
-            hashes[i] = filled.fdb.hash(burst[i]);
-            filled.fdb.prefetch(hashes[i]);
-        }
+        prefetch(filled.fdb, burst, hashes);
         for (size_t i = 0; i < kBurst; ++i)
             benchmark::DoNotOptimize(filled.fdb.find(burst[i], hashes[i]));
         bursts.end(kBurst);
@@ -104,10 +108,7 @@ void FdbLearnKnown(benchmark::State& state) {
         const Fdb::Key* burst = &filled.order[next];
         next = (next + kBurst) % filled.order.size();
         bursts.begin();
-        for (size_t i = 0; i < kBurst; ++i) {
-            hashes[i] = filled.fdb.hash(burst[i]);
-            filled.fdb.prefetch(hashes[i]);
-        }
+        prefetch(filled.fdb, burst, hashes);
         for (size_t i = 0; i < kBurst; ++i) {
             benchmark::DoNotOptimize(
                 filled.fdb.learn(burst[i], hashes[i], 1, 0, [] { return true; }));

@@ -4,24 +4,13 @@
 
 #include <string>
 
+#include "api/change_text.h"
+
 namespace heddle::cli {
 namespace {
 
 std::string subject(const v1::Change& change) {
     return change.name().empty() ? change.kind() : change.kind() + ' ' + change.name();
-}
-
-const char* done(v1::Change::Action action) {
-    switch (action) {
-        case v1::Change::CREATE:
-            return "created";
-        case v1::Change::UPDATE:
-            return "updated";
-        case v1::Change::DELETE:
-            return "deleted";
-        default:
-            return "unchanged";
-    }
 }
 
 char sign(v1::Change::Action action) {
@@ -38,8 +27,7 @@ char sign(v1::Change::Action action) {
 }
 
 void print_done(const v1::Change& change, std::ostream& out) {
-    out << fmt::format("{} {}{}{}\n", subject(change), done(change.action()),
-                       change.details().empty() ? "" : ": ", fmt::join(change.details(), "; "));
+    out << fmt::format("{} {}\n", subject(change), api::describe(change));
 }
 
 void print_planned(const v1::Change& change, std::ostream& out) {

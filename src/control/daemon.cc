@@ -1,11 +1,11 @@
 #include "control/daemon.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <utility>
 
+#include "api/change_text.h"
 #include "control/log.h"
 #include "control/observe.h"
 #include "model/plan.h"
@@ -23,15 +23,6 @@ v1::ApplyResponse refused(api::Problems problems) {
     for (v1::Problem& problem : problems)
         *response.add_problems() = std::move(problem);
     return response;
-}
-
-/// "updated: mtu: 1500 -> 9000"
-std::string describe(const v1::Change& change) {
-    const char* done = change.action() == v1::Change::CREATE   ? "created"
-                       : change.action() == v1::Change::DELETE ? "deleted"
-                                                               : "updated";
-    return fmt::format("{}{}{}", done, change.details().empty() ? "" : ": ",
-                       fmt::join(change.details(), "; "));
 }
 
 }  // namespace
@@ -83,7 +74,6 @@ port::Result<void> Daemon::restore() {
 }
 
 // ---- Changes
-// ---------------------------------------------------------------------------------------
 
 v1::ApplyResponse Daemon::apply(const v1::ApplyRequest& request) {
     const std::lock_guard lock(mutex_);
@@ -119,13 +109,12 @@ v1::ApplyResponse Daemon::carry_out(model::Plan plan, bool dry_run) {
     }
     for (const v1::Change& change : response.changes()) {
         if (change.action() == v1::Change::UNCHANGED) continue;
-        report(change.kind(), change.name(), describe(change));
+        report(change.kind(), change.name(), api::describe(change));
     }
     return response;
 }
 
 // ---- Reports
-// ---------------------------------------------------------------------------------------
 
 std::string Daemon::get(const v1::GetRequest& request,
                         const std::function<bool(const v1::Object&)>& sink) {
@@ -177,7 +166,6 @@ void Daemon::report(const std::string& kind, const std::string& name, const std:
 }
 
 // ---- Maintenance
-// -----------------------------------------------------------------------------------
 
 void Daemon::maintain_until_stopped() {
     constexpr milliseconds kBalance{worker::Scheduler::kIntervalMs};

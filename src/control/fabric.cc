@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <rte_cycles.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "control/device.h"
@@ -36,7 +37,6 @@ Fabric::Outcome Fabric::apply(const model::Topology& wanted, const PathOfPort& p
 }
 
 // ---- Publishing
-// ------------------------------------------------------------------------------------
 
 void Fabric::publish_port(PortRuntime& port) {
     auto entry = std::make_unique<forwarding::PortEntry>();
@@ -59,7 +59,15 @@ void Fabric::publish_port(PortRuntime& port) {
     retire(std::exchange(port.entry, std::move(entry)));
 }
 
+void Fabric::publish_changes() {
+    publish_dirty_bridges();
+    if (garbage_.empty()) return;
+    scheduler_.synchronize();
+    garbage_.clear();
+}
+
 void Fabric::publish_dirty_bridges() {
+    if (dirty_networks_.empty()) return;
     // One pass over all ports rather than one per network.
     std::map<std::string, std::vector<BridgePortId>> flood;
     std::map<std::string, unsigned> members;
@@ -93,13 +101,7 @@ void Fabric::mark_dirty(const PortRuntime& port) {
     }
 }
 
-void Fabric::collect_garbage() {
-    scheduler_.synchronize();
-    garbage_.clear();
-}
-
 // ---- Addresses
-// -------------------------------------------------------------------------------------
 
 void Fabric::forget_addresses(const std::function<bool(const forwarding::Fdb::Entry&)>& which) {
     tables_.fdb.retire_if(which, 0, SIZE_MAX, [&](const forwarding::Fdb::Entry& entry) {
@@ -113,14 +115,15 @@ void Fabric::forget_addresses(const std::function<bool(const forwarding::Fdb::En
 }
 
 void Fabric::age_addresses() {
+    const bool any_learned = std::any_of(networks_.begin(), networks_.end(), [&](const auto& item) {
+        return tables_.bridge_counters(item.second->id).learned.load() != 0;
+    });
+    if (!any_learned) return;
     const uint32_t now = clock_seconds();
     std::vector<uint32_t> ageing_time(forwarding::kMaxBridges, UINT32_MAX);
-    bool any = false;
     for (const auto& [name, network] : networks_) {
         ageing_time[network->id] = network->wanted.ageing_time;
-        any = any || tables_.bridge_counters(network->id).learned.load() != 0;
     }
-    if (!any) return;
     forget_addresses([&](const forwarding::Fdb::Entry& entry) {
         // A worker may have stamped it in a second that began after `now` was read.
         return !entry.value.is_static && entry.value.tick < now &&
@@ -129,7 +132,6 @@ void Fabric::age_addresses() {
 }
 
 // ---- Devices
-// ---------------------------------------------------------------------------------------
 
 void Fabric::adopt_device(PortRuntime& port, std::unique_ptr<port::Port> device) {
     port.device = std::move(device);
@@ -174,8 +176,7 @@ void Fabric::look_after(PortRuntime& port) {
 void Fabric::maintain() {
     for (auto& [name, port] : ports_)
         look_after(*port);
-    publish_dirty_bridges();
-    if (!garbage_.empty()) collect_garbage();
+    publish_changes();
     ++maintenance_rounds_;
     if (maintenance_rounds_ % kAgeingRounds == 0) age_addresses();
     for (auto& [name, port] : ports_)
@@ -184,7 +185,10 @@ void Fabric::maintain() {
 
 void Fabric::report_oversize(PortRuntime& port) {
     if (port.oversize_quiet != 0 && --port.oversize_quiet != 0) return;
-    const uint64_t dropped = totals(port).drops[static_cast<size_t>(packet::DropReason::tx_mtu)];
+    uint64_t dropped = 0;  // not by totals(), which asks the device, too
+    for (unsigned worker = 0; worker < most_workers_; ++worker) {
+        dropped += tables_.counters(port.id, worker).dropped(packet::DropReason::tx_mtu);
+    }
     const uint64_t news = dropped - std::exchange(port.oversize_reported, dropped);
     if (news == 0) return;
     port.oversize_quiet = kOversizeRounds;
@@ -198,12 +202,10 @@ void Fabric::interface_changed(const std::string& interface) {
     for (auto& [name, port] : ports_) {
         if (interface_of(port->wanted.device) == interface) look_after(*port);
     }
-    publish_dirty_bridges();
-    if (!garbage_.empty()) collect_garbage();
+    publish_changes();
 }
 
 // ---- Reports
-// ---------------------------------------------------------------------------------------
 
 Fabric::Totals& Fabric::Totals::operator+=(const Totals& other) {
     rx_frames += other.rx_frames;

@@ -135,13 +135,15 @@ class Fabric {
 
     /// Publishes what the runtime object says now; what was in force becomes garbage.
     void publish_port(PortRuntime& port);
+    /// Publishes the bridges of networks that changed, then waits for a grace period and frees what
+    /// was unpublished since the last call. Nothing to do costs nothing.
+    void publish_changes();
     void publish_dirty_bridges();
     void mark_dirty(const PortRuntime& port);
-    /// Keeps an unpublished object until collect_garbage(), which waits for a grace period.
+    /// Keeps an unpublished object until publish_changes(), which waits for a grace period.
     void retire(std::shared_ptr<const void> object) {
         if (object != nullptr) garbage_.push_back(std::move(object));
     }
-    void collect_garbage();
 
     void report_oversize(PortRuntime& port);
     void forget_addresses(const std::function<bool(const forwarding::Fdb::Entry&)>& which);

@@ -41,13 +41,11 @@ Fabric::Outcome Transaction::run() {
     close_departing();
     update_networks();
     update_ports();
-    fabric_.publish_dirty_bridges();
-    fabric_.collect_garbage();
+    fabric_.publish_changes();
     forget_ended();
     update_static_entries();
     start_devices();
-    fabric_.publish_dirty_bridges();
-    fabric_.collect_garbage();
+    fabric_.publish_changes();
     return std::move(outcome_);
 }
 

@@ -174,7 +174,6 @@ class Fdb {
 };
 
 // ---- Hot path
-// --------------------------------------------------------------------------------------
 
 inline Fdb::Slot* Fdb::find_slot(Key key, uint64_t hash, uint64_t& value) noexcept {
     for (size_t index : {first_bucket(hash), second_bucket(hash)}) {

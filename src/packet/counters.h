@@ -41,6 +41,9 @@ struct alignas(64) PortCounters {
     void drop(DropReason reason, uint64_t frames = 1) noexcept {
         drops[static_cast<size_t>(reason)].add(frames);
     }
+    uint64_t dropped(DropReason reason) const noexcept {
+        return drops[static_cast<size_t>(reason)].read();
+    }
 };
 
 }  // namespace heddle::packet

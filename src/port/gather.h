@@ -3,6 +3,7 @@
 #include <rte_mbuf.h>
 #include <sys/uio.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -17,6 +18,12 @@ namespace heddle::port {
 
 /// Frames with more segments are refused (tx_error): GRO of 64 KB makes about 45, 536-byte MSS 122.
 inline constexpr unsigned kMaxSegments = 256;
+
+/// What a failed write means that is not about the device: no room just now, or a frame it refused.
+inline packet::DropReason transmit_drop_reason(int error) noexcept {
+    const bool full = error == EAGAIN || error == ENOBUFS || error == ENOMEM;
+    return full ? packet::DropReason::tx_full : packet::DropReason::tx_error;
+}
 
 /// Writes the vnet header of a frame and the iovecs of header and frame for writev() or sendmsg().
 /// Returns how many of `out` were used; 0 if there are too few.

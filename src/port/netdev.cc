@@ -351,12 +351,8 @@ DropReason Netdev::on_transmit_error(int error) noexcept {
             return DropReason::port_down;
         case EMSGSIZE:
             return DropReason::tx_mtu;
-        case EAGAIN:
-        case ENOBUFS:
-        case ENOMEM:
-            return DropReason::tx_full;
         default:
-            return DropReason::tx_error;
+            return transmit_drop_reason(error);
     }
 }
 

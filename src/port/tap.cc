@@ -300,12 +300,8 @@ DropReason Tap::on_transmit_error(int error) noexcept {
         case EBADFD:
             fail(error);
             return DropReason::port_down;
-        case EAGAIN:
-        case ENOBUFS:
-        case ENOMEM:
-            return DropReason::tx_full;
         default:
-            return DropReason::tx_error;
+            return transmit_drop_reason(error);
     }
 }
 

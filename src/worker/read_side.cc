@@ -1,9 +1,9 @@
 #include "worker/read_side.h"
 
-#include <time.h>
-
 #include <cstdlib>
 #include <new>
+
+#include "worker/pause.h"
 
 namespace heddle::worker {
 
@@ -20,10 +20,8 @@ void ReadSide::Free::operator()(rte_rcu_qsbr* qsbr) const noexcept {
 
 void ReadSide::synchronize() noexcept {
     const uint64_t token = rte_rcu_qsbr_start(qsbr_.get());
-    // A round takes microseconds to a millisecond: sleep rather than spin beside the workers.
-    const timespec pause{0, 20'000};
     while (rte_rcu_qsbr_check(qsbr_.get(), token, false) == 0)
-        nanosleep(&pause, nullptr);
+        pause_briefly();
 }
 
 }  // namespace heddle::worker

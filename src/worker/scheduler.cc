@@ -1,23 +1,13 @@
 #include "worker/scheduler.h"
 
 #include <rte_cycles.h>
-#include <time.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "worker/pause.h"
+
 namespace heddle::worker {
-namespace {
-
-/// Waiting for workers: a round takes microseconds, so look again soon without spinning beside
-/// them.
-void pause_briefly() noexcept {
-    const timespec pause{0, 20'000};
-    nanosleep(&pause, nullptr);
-}
-
-}  // namespace
-
 Scheduler::Scheduler(forwarding::Tables& tables, const packet::Pools& pools)
     : tables_(tables), pools_(pools), by_id_(forwarding::kMaxWorkers, nullptr) {
     last_measured_ = rte_rdtsc();
@@ -134,7 +124,6 @@ void Scheduler::drain_rings() {
 }
 
 // ---- Measuring and deciding
-// ------------------------------------------------------------------------
 
 void Scheduler::tick() {
     measure();

@@ -150,7 +150,6 @@ void Worker::take_time() noexcept {
 }
 
 // ---- Commands
-// --------------------------------------------------------------------------------------
 
 void Worker::handle_commands() noexcept {
     for (Command* command = mailbox_.take_all(); command != nullptr;) {
@@ -219,7 +218,6 @@ void Worker::detach(RxQueue& queue) noexcept {
 }
 
 // ---- Moving frames
-// ---------------------------------------------------------------------------------
 
 unsigned Worker::poll_queues() noexcept {
     unsigned moved = 0;
@@ -302,7 +300,6 @@ unsigned Worker::poll_ring() noexcept {
 }
 
 // ---- Spreading
-// -------------------------------------------------------------------------------------
 
 bool Worker::is_settled(const RxQueue& queue) noexcept {
     return queue.wanted_spread.load(std::memory_order_acquire) ==
@@ -385,7 +382,6 @@ unsigned Worker::hand_over(RxQueue& queue, const SpreadMap& map,
 }
 
 // ---- Waiting
-// ---------------------------------------------------------------------------------------
 
 void Worker::activate_ready(int timeout_ns) noexcept {
     last_ready_check_ = context_.now;
