@@ -14,6 +14,16 @@ from lab.netns import Lab
 from lab.site import Site
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--part", default="0/1", metavar="K/N",
+                     help="only every Nth test, from the Kth on")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    first, step = map(int, config.getoption("--part").split("/"))
+    items[:] = items[first::step]
+
+
 def pytest_configure(config: pytest.Config) -> None:
     for program in (HEDDLED, HEDDLE):
         if not program.exists():

@@ -65,8 +65,10 @@ def wait_until(condition: Callable[[], T], what: str | Callable[[], str], deadli
 
 
 def raise_on_sigterm() -> None:
-    """Makes SIGTERM unwind the stack like Ctrl-C, so that cleanup runs."""
+    """Makes SIGTERM unwind the stack like Ctrl-C, once, so that cleanup runs and is not interrupted
+    in its turn."""
     def handler(signum: int, frame: object) -> None:
+        ignore_interrupts()
         raise KeyboardInterrupt
     signal.signal(signal.SIGTERM, handler)
 
