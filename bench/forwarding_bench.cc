@@ -84,7 +84,7 @@ void FdbFind(benchmark::State& state) {
     Filled filled(static_cast<size_t>(state.range(0)));
     Bursts bursts;
     size_t next = 0;
-    for (auto _ : state) {
+    for ([[maybe_unused]] const auto unused : state) {
         uint64_t hashes[kBurst];
         const Fdb::Key* burst = &filled.order[next];
         next = (next + kBurst) % filled.order.size();
@@ -103,7 +103,7 @@ void FdbLearnKnown(benchmark::State& state) {
     Filled filled(static_cast<size_t>(state.range(0)));
     Bursts bursts;
     size_t next = 0;
-    for (auto _ : state) {
+    for ([[maybe_unused]] const auto unused : state) {
         uint64_t hashes[kBurst];
         const Fdb::Key* burst = &filled.order[next];
         next = (next + kBurst) % filled.order.size();
@@ -124,7 +124,7 @@ void FdbLearnNew(benchmark::State& state) {
     const auto keys = random_keys(100'000);
     Fdb fdb;
     Bursts bursts;
-    for (auto _ : state) {
+    for ([[maybe_unused]] const auto unused : state) {
         bursts.begin();
         for (const Fdb::Key key : keys)
             fdb.learn(key, fdb.hash(key), 1, 0, [] { return true; });
@@ -196,7 +196,7 @@ void Switch(benchmark::State& state) {
 
     Bursts bursts;
     size_t next = 0;
-    for (auto _ : state) {
+    for ([[maybe_unused]] const auto unused : state) {
         for (rte_mbuf* frame : frames) {
             rte_pktmbuf_reset(frame);
             frame->data_off = packet::kHeadroom;

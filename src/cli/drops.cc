@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <memory>
 
@@ -63,7 +64,7 @@ uint64_t rate(const Drop& drop, const Snapshot& before, const Key& key, double s
     const auto found = before.drops.find(key);
     const uint64_t then = found == before.drops.end() ? 0 : found->second.frames;
     if (drop.frames < then || seconds <= 0) return 0;
-    return static_cast<uint64_t>(static_cast<double>(drop.frames - then) / seconds + 0.5);
+    return static_cast<uint64_t>(std::llround(static_cast<double>(drop.frames - then) / seconds));
 }
 
 void print_rates(const Snapshot& before, const Snapshot& now, std::ostream& out) {

@@ -12,7 +12,8 @@ namespace {
 constexpr const char* kComplete = "__complete";
 
 int print_completions(const std::vector<std::string>& words, Environment& environment) {
-    const char* const socket = std::getenv("HEDDLE_SOCKET");
+    const char* const socket =
+        std::getenv("HEDDLE_SOCKET");  // NOLINT(concurrency-mt-unsafe): one thread
     for (const std::string& candidate :
          complete(words, socket != nullptr ? socket : kDefaultSocket)) {
         environment.out << candidate << '\n';

@@ -48,7 +48,8 @@ Result<void> admit_group(const std::string& socket, const std::string& group) {
             fmt::format("the mode of {} cannot be set: {}", socket, error_text()));
     }
     if (group.empty()) return {};
-    const struct group* const entry = getgrnam(group.c_str());
+    const struct group* const entry =
+        getgrnam(group.c_str());  // NOLINT(concurrency-mt-unsafe): at start
     if (entry == nullptr) {
         log_warning("socket",
                     {{"problem", "no such group: only the daemon's own may use the socket"},

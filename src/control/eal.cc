@@ -32,12 +32,13 @@ tl::expected<Eal, std::string> Eal::init(const Options& options) {
     };
     // Either way no files: daemons do not meet, and nothing is left behind.
     if (hugepages) {
-        arguments.push_back("--in-memory");
+        arguments.emplace_back("--in-memory");
     } else {
         const std::string memory = std::to_string(options.memory_mib);
         arguments.insert(arguments.end(), {"--no-huge", "--no-shconf", "-m", memory});
     }
     std::vector<char*> argv;
+    argv.reserve(arguments.size());
     for (std::string& argument : arguments)
         argv.push_back(argument.data());
 

@@ -77,6 +77,7 @@ std::string format_log(LogLevel level, std::string_view event,
 }
 
 void log(LogLevel level, std::string_view event, std::initializer_list<LogField> fields) {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody sets it
     static const bool journald = std::getenv("JOURNAL_STREAM") != nullptr;
     std::string line = format_log(level, event, fields, journald);
     if (!journald) line.insert(0, "time=" + timestamp() + ' ');

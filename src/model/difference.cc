@@ -54,7 +54,9 @@ std::string render(const Message& message) {
 
 std::vector<std::string> elements(const Message& message, const FieldDescriptor& field) {
     std::vector<std::string> values;
-    for (int i = 0; i < message.GetReflection()->FieldSize(message, &field); ++i) {
+    const int size = message.GetReflection()->FieldSize(message, &field);
+    values.reserve(static_cast<size_t>(size));
+    for (int i = 0; i < size; ++i) {
         values.push_back(render(message, field, i));
     }
     return values;

@@ -8,7 +8,6 @@
 
 namespace heddle::port {
 
-using packet::Gso;
 using packet::L4Checksum;
 using packet::Metadata;
 

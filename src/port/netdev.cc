@@ -13,7 +13,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "net/ethernet.h"
@@ -113,9 +113,10 @@ Result<void> fan_out(std::span<const int> sockets) {
 /// VIRTIO_NET_HDR_GSO_UDP_L4 came with Linux 6.2, and packet sockets cannot be asked.
 bool kernel_knows_uso() {
     utsname system;
-    unsigned major = 0;
-    unsigned minor = 0;
-    if (uname(&system) != 0 || sscanf(system.release, "%u.%u", &major, &minor) != 2) return false;
+    if (uname(&system) != 0) return false;
+    char* end = system.release;
+    const unsigned long major = std::strtoul(end, &end, 10);
+    const unsigned long minor = *end == '.' ? std::strtoul(end + 1, nullptr, 10) : 0;
     return major > 6 || (major == 6 && minor >= 2);
 }
 

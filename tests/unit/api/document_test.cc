@@ -90,8 +90,9 @@ TEST(Document, AliasesThatMultiplyAreRefused) {
     std::string bomb = "a0: &a0 [x,x,x,x,x,x,x,x,x]\n";
     for (int i = 1; i < 12; ++i) {
         const std::string alias = "*a" + std::to_string(i - 1);
-        bomb += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" +
-                repeat(alias + ",", 8) + alias + "]\n";
+        const std::string name = "a" + std::to_string(i);
+        bomb.append(name).append(": &").append(name).append(" [");
+        bomb.append(repeat(alias + ",", 8)).append(alias).append("]\n");
     }
     EXPECT_THAT(refusal(bomb), HasSubstr("aliases that multiply"));
 }

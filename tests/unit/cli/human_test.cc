@@ -33,7 +33,7 @@ TEST(HumanShare, IsPercent) {
 }
 
 TEST(HumanTime, IsLocalWithMilliseconds) {
-    setenv("TZ", "UTC", 1);
+    setenv("TZ", "UTC", 1);  // NOLINT(concurrency-mt-unsafe): no other thread is there
     tzset();
     EXPECT_EQ(human_time(1'709'226'239'123'456'789), "2024-02-29 17:03:59.123");
 }

@@ -165,6 +165,7 @@ TEST(RateLimit, WorkersThatShareALimitExceedItNeverTogether) {
     std::atomic<uint64_t> clock{kStart};
     std::atomic<uint64_t> admitted{0};
     std::vector<std::thread> workers;
+    workers.reserve(4);
     for (int id = 0; id < 4; ++id) {
         workers.emplace_back([&] {
             uint64_t mine = 0;

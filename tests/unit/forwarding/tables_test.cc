@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <cstdio>
+#include <fstream>
 #include <random>
 
 namespace heddle::forwarding {
@@ -30,12 +30,11 @@ TEST(BridgePort, WordOfZeroesIsNoPortInNoBridge) {
 }
 
 size_t resident_bytes() {
-    std::FILE* file = std::fopen("/proc/self/statm", "r");
-    unsigned long total = 0;
-    unsigned long resident = 0;
-    const int fields = std::fscanf(file, "%lu %lu", &total, &resident);
-    std::fclose(file);
-    return fields == 2 ? resident * static_cast<size_t>(sysconf(_SC_PAGESIZE)) : 0;
+    std::ifstream file("/proc/self/statm");
+    size_t total = 0;
+    size_t resident = 0;
+    file >> total >> resident;
+    return resident * static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
 
 TEST(Tables, EmptyTablesForThousandsOfPortsCostNoMemory) {

@@ -53,9 +53,9 @@ TEST_F(Switching, FrameToAnAddressLearnedEarlierInTheSameBurstIsNotFlooded) {
     for (const forwarding::PortId id : {1, 2, 3})
         rig.attach(id, 1);
     rig.receive(2, frame(kBert, kEveryone));
-    std::vector<FramePtr> burst;
-    for (int i = 0; i < 3; ++i)
-        burst.push_back(make_frame(pools(), frame(kAnne, kBert)));
+    std::vector<FramePtr> burst(3);
+    for (FramePtr& each : burst)
+        each = make_frame(pools(), frame(kAnne, kBert));
     rig.receive(1, std::move(burst));
     EXPECT_EQ(one.sent.size(), 1u);
     EXPECT_EQ(two.sent.size(), 3u);

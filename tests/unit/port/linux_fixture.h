@@ -23,6 +23,7 @@ namespace heddle::test {
 
 /// Runs a command of the shell; true if it succeeded.
 inline bool shell(const std::string& command) {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread runs commands
     return std::system((command + " 2>/dev/null").c_str()) == 0;
 }
 

@@ -5,7 +5,6 @@
 namespace heddle::port {
 namespace {
 
-using packet::kLargeRoom;
 using packet::kSmallRoom;
 using test::FramePtr;
 
@@ -42,7 +41,7 @@ TEST_F(ReceiveArenaTest, FramesOfAllLengthsComeOutAsTheyWereReadIn) {
 TEST_F(ReceiveArenaTest, SmallFrameLeavesTheLargeBufferInPlace) {
     ASSERT_EQ(arena_.prepare(1), 1);
     void* const large = arena_.buffers(0)[1].iov_base;
-    FramePtr(arena_.take(0, 60));
+    FramePtr{arena_.take(0, 60)}.reset();
     EXPECT_EQ(arena_.held(), 1);
     ASSERT_EQ(arena_.prepare(1), 1);
     EXPECT_EQ(arena_.buffers(0)[1].iov_base, large);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
 
 #include "pools.h"
@@ -142,9 +143,8 @@ TEST_F(SchedulerTest, PortsComeAndGoUnderLoadWithoutEffectOnOthers) {
 
 TEST_F(SchedulerTest, MeasuringAndMovingUnderSaturationLosesNothing) {
     scheduler_->set_workers(2);
-    std::vector<SourcePort*> ports;
-    for (int i = 0; i < 4; ++i)
-        ports.push_back(&add_source(i % 2 == 0 ? Wakeup::none : Wakeup::eventfd));
+    const std::array<SourcePort*, 4> ports{&add_source(Wakeup::none), &add_source(Wakeup::eventfd),
+                                           &add_source(Wakeup::none), &add_source(Wakeup::eventfd)};
     for (int i = 0; i < 100; ++i) {
         // The load shifts from two ports to the two others: field case 2.7.
         for (size_t port = 0; port < 2; ++port)
