@@ -104,6 +104,16 @@ v1::Status FakeController::status() {
     return observed_status;
 }
 
+v1::LookupResponse FakeController::lookup(const v1::LookupRequest& /*request*/) {
+    return lookup_response;
+}
+
+void FakeController::update_routes(const v1::RouteUpdate& update, size_t /*index*/,
+                                   v1::UpdateRoutesResponse& response) {
+    updates.push_back(update);
+    response.set_added(response.added() + static_cast<uint64_t>(update.routes_size()));
+}
+
 uint64_t FakeController::subscribe(std::function<void(const v1::Event&)> callback) {
     const uint64_t id = bus_.subscribe(std::move(callback));
     const std::lock_guard lock(mutex_);

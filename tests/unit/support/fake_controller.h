@@ -20,6 +20,9 @@ class FakeController final : public Controller {
     std::string get(const v1::GetRequest& request,
                     const std::function<bool(const v1::Object&)>& sink) override;
     v1::Status status() override;
+    v1::LookupResponse lookup(const v1::LookupRequest& request) override;
+    void update_routes(const v1::RouteUpdate& update, size_t index,
+                       v1::UpdateRoutesResponse& response) override;
     uint64_t subscribe(std::function<void(const v1::Event&)> callback) override;
     void unsubscribe(uint64_t id) override;
 
@@ -31,6 +34,8 @@ class FakeController final : public Controller {
     v1::Topology desired;
     std::vector<v1::Object> observed;
     v1::Status observed_status;
+    v1::LookupResponse lookup_response;
+    std::vector<v1::RouteUpdate> updates;
     std::vector<v1::Problem> warnings;  ///< of every apply
     std::function<void()> before_status = [] {};
 
