@@ -125,6 +125,27 @@ Result<v1::Status> Client::status() const {
     return response;
 }
 
+Result<v1::LookupResponse> Client::lookup(const v1::LookupRequest& request) const {
+    v1::LookupResponse response;
+    const grpc::Status status = stub_->Lookup(call(kStatusPatience).get(), request, &response);
+    if (!status.ok()) return tl::unexpected(explain(status));
+    return response;
+}
+
+Result<v1::UpdateRoutesResponse> Client::update_routes(
+    const std::function<const v1::RouteUpdate*()>& next) const {
+    v1::UpdateRoutesResponse response;
+    const auto context = call(kApplyPatience);
+    const auto stream = stub_->UpdateRoutes(context.get(), &response);
+    for (const v1::RouteUpdate* update = next(); update != nullptr; update = next()) {
+        if (!stream->Write(*update)) break;
+    }
+    stream->WritesDone();
+    const grpc::Status status = stream->Finish();
+    if (!status.ok()) return tl::unexpected(explain(status));
+    return response;
+}
+
 Failure Client::watch(const std::function<void(const v1::Event&)>& show) const {
     grpc::ClientContext context;
     const auto stream = stub_->Watch(&context, {});

@@ -24,6 +24,11 @@ class Client {
         const v1::GetRequest& request,
         std::chrono::milliseconds patience = std::chrono::seconds(60)) const;
     Result<v1::Status> status() const;
+    Result<v1::LookupResponse> lookup(const v1::LookupRequest& request) const;
+
+    /// Sends the updates that `next` answers, until it answers none.
+    Result<v1::UpdateRoutesResponse> update_routes(
+        const std::function<const v1::RouteUpdate*()>& next) const;
 
     /// Calls `show` for each event; returns when the daemon ends.
     Failure watch(const std::function<void(const v1::Event&)>& show) const;

@@ -27,6 +27,8 @@ void add_get(CLI::App& app, Session& session);
 void add_status(CLI::App& app, Session& session);
 void add_drops(CLI::App& app, Session& session);
 void add_watch(CLI::App& app, Session& session);
+void add_lookup(CLI::App& app, Session& session);
+void add_update_routes(CLI::App& app, Session& session);
 void add_completion(CLI::App& app, Session& session);
 
 }  // namespace heddle::cli

@@ -15,15 +15,29 @@ constexpr std::chrono::milliseconds kPatience{500};
 
 std::string name_of(const v1::Object& object) {
     if (object.has_port()) return object.port().name();
+    if (object.has_router()) return object.router().name();
     return object.network().name();
+}
+
+/// Some objects have no names of their own and are selected by those of others.
+v1::GetRequest::Kind whose_names(v1::GetRequest::Kind kind) {
+    switch (kind) {
+        case v1::GetRequest::FDB:
+        case v1::GetRequest::NEIGHBORS:
+            return v1::GetRequest::NETWORKS;
+        case v1::GetRequest::ROUTES:
+        case v1::GetRequest::NEXT_HOPS:
+            return v1::GetRequest::ROUTERS;
+        default:
+            return kind;
+    }
 }
 
 std::vector<std::string> names_from_daemon(v1::GetRequest::Kind kind, const std::string& socket) {
     const auto client = Client::connect(socket);
     if (!client) return {};
     v1::GetRequest request;
-    // Entries of the FDB are selected by network.
-    request.set_kind(kind == v1::GetRequest::FDB ? v1::GetRequest::NETWORKS : kind);
+    request.set_kind(whose_names(kind));
     const auto objects = client->get(request, kPatience);
     if (!objects) return {};
     std::vector<std::string> names;
@@ -115,6 +129,10 @@ class Line {
         const std::string& command = command_->get_name();
         if (command == "completion") return {"bash"};
         if (command == "drops") return names_from_daemon(v1::GetRequest::PORTS, socket_);
+        if (command == "lookup" || command == "update-routes") {
+            if (!positionals_.empty()) return {};
+            return names_from_daemon(v1::GetRequest::ROUTERS, socket_);
+        }
         if (command != "get" && command != "delete") return {};
         const bool deletable = command == "delete";
         if (positionals_.empty()) return kind_names(deletable);

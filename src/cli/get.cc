@@ -28,6 +28,14 @@ const google::protobuf::Message& content(const v1::Object& object) {
             return object.worker();
         case v1::Object::kTopology:
             return object.topology();
+        case v1::Object::kRouter:
+            return object.router();
+        case v1::Object::kRoute:
+            return object.route();
+        case v1::Object::kNeighbor:
+            return object.neighbor();
+        case v1::Object::kNextHop:
+            return object.next_hop();
         case v1::Object::OBJECT_NOT_SET:
             break;
     }
@@ -37,6 +45,7 @@ const google::protobuf::Message& content(const v1::Object& object) {
 void print_list(const std::vector<v1::Object>& objects, const std::string& format,
                 std::ostream& out) {
     std::vector<const google::protobuf::Message*> messages;
+    messages.reserve(objects.size());
     for (const v1::Object& object : objects)
         messages.push_back(&content(object));
     print_text(messages, format, out);
@@ -51,6 +60,14 @@ void print_table(const std::vector<v1::Object>& objects, v1::GetRequest::Kind ki
             return print_networks(objects, out);
         case v1::GetRequest::FDB:
             return print_fdb(objects, out);
+        case v1::GetRequest::ROUTERS:
+            return print_routers(objects, out);
+        case v1::GetRequest::ROUTES:
+            return print_routes(objects, out);
+        case v1::GetRequest::NEIGHBORS:
+            return print_neighbors(objects, out);
+        case v1::GetRequest::NEXT_HOPS:
+            return print_next_hops(objects, out);
         case v1::GetRequest::WORKERS:
             return print_workers(objects, out);
         default:
@@ -92,9 +109,14 @@ Result<void> get(Session& session, const Options& options) {
 void add_get(CLI::App& app, Session& session) {
     const auto options = std::make_shared<Options>();
     CLI::App* const command = app.add_subcommand("get", "Show objects and their state");
-    command->add_option("KIND", options->kind, "ports, networks, fdb, workers or topology")
+    command
+        ->add_option(
+            "KIND", options->kind,
+            "ports, networks, fdb, routers, routes, neighbors, next-hops, workers or topology")
         ->required();
-    command->add_option("NAME", options->names, "Only these; for fdb, of these networks");
+    command->add_option("NAME", options->names,
+                        "Only these; for fdb and neighbors, of these networks; for routes "
+                        "and next-hops, of these routers");
     add_output_option(*command, options->format);
     command->callback(
         [=, &session] { session.command = [=, &session] { return get(session, *options); }; });

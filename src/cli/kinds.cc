@@ -14,6 +14,10 @@ const std::vector<Kind>& kinds() {
         {"ports", {"port", "p"}, v1::GetRequest::PORTS, "port", true},
         {"networks", {"network", "net", "n"}, v1::GetRequest::NETWORKS, "network", true},
         {"fdb", {"mac", "macs"}, v1::GetRequest::FDB, "", true},
+        {"routers", {"router", "r"}, v1::GetRequest::ROUTERS, "router", true},
+        {"routes", {"route"}, v1::GetRequest::ROUTES, "", true},
+        {"neighbors", {"neighbor", "arp", "nd"}, v1::GetRequest::NEIGHBORS, "", true},
+        {"next-hops", {"next-hop", "nexthops"}, v1::GetRequest::NEXT_HOPS, "", true},
         {"workers", {"worker", "w"}, v1::GetRequest::WORKERS, "", false},
         {"topology", {"topo", "t"}, v1::GetRequest::TOPOLOGY, "", false},
     };

@@ -116,6 +116,48 @@ void print_fdb(const std::vector<v1::Object>& objects, std::ostream& out) {
     table.print(out);
 }
 
+void print_routers(const std::vector<v1::Object>& objects, std::ostream& out) {
+    Table table(
+        {{"NAME"}, {"MAC"}, {"INTERFACES", true}, {"IPV4-ROUTES", true}, {"IPV6-ROUTES", true}});
+    for (const v1::Object& object : objects) {
+        const v1::RouterState& router = object.router();
+        table.add({router.name(), router.mac(), fmt::to_string(router.interfaces()),
+                   human_count(router.routes_ipv4()), human_count(router.routes_ipv6())});
+    }
+    table.print(out);
+}
+
+void print_routes(const std::vector<v1::Object>& objects, std::ostream& out) {
+    Table table({{"ROUTER"}, {"PREFIX"}, {"SOURCE"}, {"DISTANCE", true}, {"NEXT-HOP"}, {"STATE"}});
+    for (const v1::Object& object : objects) {
+        const v1::RouteState& route = object.route();
+        table.add({route.router(), route.prefix(), route.protocol(),
+                   fmt::to_string(route.distance()), route.next_hop(),
+                   route.active() ? "active" : "standby"});
+    }
+    table.print(out);
+}
+
+void print_neighbors(const std::vector<v1::Object>& objects, std::ostream& out) {
+    Table table({{"NETWORK"}, {"ADDRESS"}, {"MAC"}, {"STATE"}, {"IDLE", true}, {"WAITING", true}});
+    for (const v1::Object& object : objects) {
+        const v1::NeighborState& neighbor = object.neighbor();
+        table.add({neighbor.network(), neighbor.address(), neighbor.mac(), neighbor.state(),
+                   human_duration(neighbor.idle_seconds()), fmt::to_string(neighbor.waiting())});
+    }
+    table.print(out);
+}
+
+void print_next_hops(const std::vector<v1::Object>& objects, std::ostream& out) {
+    Table table({{"ID", true}, {"ROUTER"}, {"KIND"}, {"ROUTES", true}, {"DETAIL"}});
+    for (const v1::Object& object : objects) {
+        const v1::NextHopState& next_hop = object.next_hop();
+        table.add({fmt::to_string(next_hop.id()), next_hop.router(), next_hop.kind(),
+                   human_count(next_hop.routes()), next_hop.detail()});
+    }
+    table.print(out);
+}
+
 void print_workers(const std::vector<v1::Object>& objects, std::ostream& out) {
     Table table({{"WORKER", true},
                  {"BUSY", true},

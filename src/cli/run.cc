@@ -35,8 +35,8 @@ std::unique_ptr<CLI::App> make_app(Session& session) {
         ->envname("HEDDLE_SOCKET")
         ->capture_default_str()
         ->type_name("PATH");
-    for (const auto add :
-         {add_apply, add_delete, add_get, add_status, add_drops, add_watch, add_completion}) {
+    for (const auto add : {add_apply, add_delete, add_get, add_lookup, add_update_routes,
+                           add_status, add_drops, add_watch, add_completion}) {
         add(*app, session);
     }
     return app;

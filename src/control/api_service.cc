@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "control/get_stream.h"
+#include "control/route_stream.h"
 #include "control/watch_stream.h"
 
 namespace heddle::control {
@@ -45,6 +46,18 @@ grpc::ServerUnaryReactor* ApiService::GetStatus(grpc::CallbackServerContext* con
 grpc::ServerWriteReactor<v1::Event>* ApiService::Watch(grpc::CallbackServerContext* /*context*/,
                                                        const v1::WatchRequest* /*request*/) {
     return new WatchStream(controller_, watchers_);  // gone after OnDone()
+}
+
+grpc::ServerUnaryReactor* ApiService::Lookup(grpc::CallbackServerContext* context,
+                                             const v1::LookupRequest* request,
+                                             v1::LookupResponse* response) {
+    *response = controller_.lookup(*request);
+    return answer(*context);
+}
+
+grpc::ServerReadReactor<v1::RouteUpdate>* ApiService::UpdateRoutes(
+    grpc::CallbackServerContext* /*context*/, v1::UpdateRoutesResponse* response) {
+    return new RouteStream(controller_, *response);  // gone after OnDone()
 }
 
 }  // namespace heddle::control

@@ -27,6 +27,12 @@ class ApiService final : public v1::Heddle::CallbackService {
     grpc::ServerWriteReactor<v1::Event>* Watch(grpc::CallbackServerContext* context,
                                                const v1::WatchRequest* request) override;
 
+    grpc::ServerUnaryReactor* Lookup(grpc::CallbackServerContext* context,
+                                     const v1::LookupRequest* request,
+                                     v1::LookupResponse* response) override;
+    grpc::ServerReadReactor<v1::RouteUpdate>* UpdateRoutes(
+        grpc::CallbackServerContext* context, v1::UpdateRoutesResponse* response) override;
+
  private:
     Controller& controller_;
     std::atomic<size_t> answer_bytes_{0};  // that GetStreams hold

@@ -21,6 +21,11 @@ class Controller {
                             const std::function<bool(const v1::Object&)>& sink) = 0;
 
     virtual v1::Status status() = 0;
+    virtual v1::LookupResponse lookup(const v1::LookupRequest& request) = 0;
+
+    /// Applies one update of a stream; adds to `response`. `index`: its place in the stream.
+    virtual void update_routes(const v1::RouteUpdate& update, size_t index,
+                               v1::UpdateRoutesResponse& response) = 0;
 
     /// Registers for events from now on; the callback must not block. Returns the id to
     /// unsubscribe.

@@ -146,6 +146,23 @@ v1::Status Daemon::status() {
     return status;
 }
 
+v1::LookupResponse Daemon::lookup(const v1::LookupRequest& request) {
+    const std::lock_guard lock(mutex_);
+    return fabric_.routing().lookup(request);
+}
+
+void Daemon::update_routes(const v1::RouteUpdate& update, size_t index,
+                           v1::UpdateRoutesResponse& response) {
+    const std::lock_guard lock(mutex_);
+    Routing::Updated updated = fabric_.update_routes(update, api::element("updates", index));
+    response.set_added(response.added() + updated.added);
+    response.set_withdrawn(response.withdrawn() + updated.withdrawn);
+    for (v1::Problem& problem : updated.problems) {
+        if (static_cast<size_t>(response.problems_size()) >= api::ProblemList::kMax) break;
+        *response.add_problems() = std::move(problem);
+    }
+}
+
 uint64_t Daemon::subscribe(std::function<void(const v1::Event&)> callback) {
     return events_.subscribe(std::move(callback));
 }

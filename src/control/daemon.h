@@ -40,6 +40,9 @@ class Daemon final : public Controller {
     std::string get(const v1::GetRequest& request,
                     const std::function<bool(const v1::Object&)>& sink) override;
     v1::Status status() override;
+    v1::LookupResponse lookup(const v1::LookupRequest& request) override;
+    void update_routes(const v1::RouteUpdate& update, size_t index,
+                       v1::UpdateRoutesResponse& response) override;
     uint64_t subscribe(std::function<void(const v1::Event&)> callback) override;
     void unsubscribe(uint64_t id) override;
 

@@ -23,7 +23,10 @@ Fabric::Fabric(const packet::Pools& pools, Report report)
     : pools_(pools),
       report_(std::move(report)),
       scheduler_(tables_, pools),
-      port_of_id_(forwarding::kMaxPorts, nullptr) {}
+      port_of_id_(forwarding::kMaxPorts, nullptr),
+      routing_(tables_, scheduler_, bridge_port_ids_, [this](forwarding::PortId id) {
+          return port_of_id_[id] != nullptr ? port_of_id_[id]->wanted.name : std::string("?");
+      }) {}
 
 Fabric::~Fabric() {
     for (auto& [name, port] : ports_) {
@@ -60,10 +63,30 @@ void Fabric::publish_port(PortRuntime& port) {
 }
 
 void Fabric::publish_changes() {
+    dirty_networks_.merge(routing_.take_dirty_networks());
     publish_dirty_bridges();
-    if (garbage_.empty()) return;
+    if (garbage_.empty() && !routing_.has_garbage()) return;
     scheduler_.synchronize();
     garbage_.clear();
+    routing_.release();
+}
+
+Routing::Updated Fabric::update_routes(const v1::RouteUpdate& update, const std::string& path) {
+    Routing::Updated result = routing_.update_routes(update, path);
+    publish_changes();
+    return result;
+}
+
+std::vector<pipeline::Resolver::View> Fabric::neighbors() {
+    std::vector<pipeline::Resolver::View> views;
+    // Room beforehand: the worker allocates nothing.
+    views.reserve(tables_.neighbors.size() + 1024);
+    scheduler_.ask_resolver([&](pipeline::Resolver& resolver, pipeline::Context& context) {
+        resolver.for_each(context, [&](const pipeline::Resolver::View& view) {
+            if (views.size() < views.capacity()) views.push_back(view);
+        });
+    });
+    return views;
 }
 
 void Fabric::publish_dirty_bridges() {
@@ -88,6 +111,8 @@ void Fabric::publish_dirty_bridges() {
         bridge->vlan_transparent = network.wanted.vlan_transparent;
         bridge->group_forward_mask = network.wanted.group_forward_mask;
         bridge->flood = std::move(flood[name]);
+        bridge->routers = routing_.interfaces_on(name);
+        bridge->proxy_arp = network.wanted.proxy_arp;
         network.ports = members[name];
         tables_.publish(network.id, bridge.get());
         retire(std::exchange(network.bridge, std::move(bridge)));
@@ -177,6 +202,7 @@ void Fabric::maintain() {
     for (auto& [name, port] : ports_)
         look_after(*port);
     publish_changes();
+    routing_.maintain();
     ++maintenance_rounds_;
     if (maintenance_rounds_ % kAgeingRounds == 0) age_addresses();
     for (auto& [name, port] : ports_)
@@ -222,9 +248,15 @@ Fabric::Totals& Fabric::Totals::operator+=(const Totals& other) {
 }
 
 Fabric::Totals Fabric::totals(const PortRuntime& port) const {
+    Totals sum = totals(port.id);
+    sum.rx_missed = port.rx_missed_before + (port.device ? port.device->rx_missed() : 0);
+    return sum;
+}
+
+Fabric::Totals Fabric::totals(forwarding::PortId id) const {
     Totals sum;
     for (unsigned worker = 0; worker < most_workers_; ++worker) {
-        const packet::PortCounters& counters = tables_.counters(port.id, worker);
+        const packet::PortCounters& counters = tables_.counters(id, worker);
         Totals part;
         part.rx_frames = counters.rx_frames.read();
         part.rx_bytes = counters.rx_bytes.read();
@@ -237,12 +269,12 @@ Fabric::Totals Fabric::totals(const PortRuntime& port) const {
             part.drops[i] = counters.drops[i].read();
         sum += part;
     }
-    sum.rx_missed = port.rx_missed_before + (port.device ? port.device->rx_missed() : 0);
     return sum;
 }
 
 Fabric::Totals Fabric::totals() const {
     Totals sum = retired_;
+    sum += totals(forwarding::kNoPort);  // of frames that Heddle itself made
     for (const auto& [name, port] : ports_)
         sum += totals(*port);
     return sum;

@@ -10,6 +10,7 @@
 
 #include "api/problems.h"
 #include "control/id_pool.h"
+#include "control/routing.h"
 #include "forwarding/tables.h"
 #include "model/topology.h"
 #include "packet/pools.h"
@@ -68,6 +69,13 @@ class Fabric {
     }
     const forwarding::Tables& tables() const { return tables_; }
     const worker::Scheduler& scheduler() const { return scheduler_; }
+    const Routing& routing() const { return routing_; }
+
+    /// Routes from elsewhere than the topology.
+    Routing::Updated update_routes(const v1::RouteUpdate& update, const std::string& path);
+
+    /// The neighbours of all networks. Asks the worker that has them.
+    std::vector<pipeline::Resolver::View> neighbors();
     const packet::Pools& pools() const { return pools_; }
 
     /// Counters of a port over all workers.
@@ -78,6 +86,7 @@ class Fabric {
         Totals& operator+=(const Totals& other);
     };
     Totals totals(const PortRuntime& port) const;
+    Totals totals(forwarding::PortId id) const;  ///< without rx_missed; kNoPort: Heddle itself
     /// Over all ports there ever were.
     Totals totals() const;
 
@@ -160,6 +169,7 @@ class Fabric {
     IdPool port_ids_;
     IdPool bridge_ids_;
     IdPool bridge_port_ids_;
+    Routing routing_;
     std::set<std::string> dirty_networks_;  ///< whose bridge must be compiled anew
     std::vector<std::shared_ptr<const void>> garbage_;
     Totals retired_;  ///< of ports that are gone

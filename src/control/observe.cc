@@ -1,5 +1,6 @@
 #include "control/observe.h"
 
+#include <algorithm>
 #include <set>
 
 #include "control/device.h"
@@ -93,8 +94,11 @@ std::vector<v1::Object> observe_fdb(const Fabric& fabric, const std::set<std::st
     const forwarding::Fdb::Tick now = clock_seconds();
     fabric.tables().fdb.for_each([&](const forwarding::Fdb::Entry& entry) {
         const std::string network = fabric.network_name(entry.key.bridge());
-        const auto attachment = fabric.attachment(entry.value.bridge_port);
-        if (!attachment || (!networks.empty() && !networks.contains(network))) return;
+        if (!networks.empty() && !networks.contains(network)) return;
+        const std::string router = fabric.routing().owner_of(entry.value.bridge_port);
+        const auto attachment = router.empty() ? fabric.attachment(entry.value.bridge_port)
+                                               : Fabric::Attachment{router, 0};
+        if (!attachment) return;
         v1::FdbEntry& out = *objects.emplace_back().mutable_fdb_entry();
         out.set_network(network);
         out.set_mac(entry.key.mac_address().to_string());
@@ -126,6 +130,70 @@ std::vector<v1::Object> observe_workers(const Fabric& fabric) {
     return objects;
 }
 
+const char* phase_name(pipeline::NeighborPhase phase) {
+    switch (phase) {
+        case pipeline::NeighborPhase::unknown:
+            return "unknown";
+        case pipeline::NeighborPhase::incomplete:
+            return "incomplete";
+        case pipeline::NeighborPhase::reachable:
+            return "reachable";
+        case pipeline::NeighborPhase::stale:
+            return "stale";
+        case pipeline::NeighborPhase::probe:
+            return "probe";
+        case pipeline::NeighborPhase::failed:
+            return "failed";
+    }
+    return "";
+}
+
+std::vector<v1::Object> observe_neighbors(Fabric& fabric, const std::set<std::string>& networks) {
+    std::vector<pipeline::Resolver::View> views = fabric.neighbors();
+    std::sort(views.begin(), views.end(),
+              [](const auto& a, const auto& b) { return a.key < b.key; });
+    std::vector<v1::Object> objects;
+    for (const pipeline::Resolver::View& view : views) {
+        const std::string network = fabric.network_name(view.key.bridge);
+        if (!networks.empty() && !networks.contains(network)) continue;
+        v1::NeighborState& out = *objects.emplace_back().mutable_neighbor();
+        out.set_network(network);
+        out.set_address(view.key.address().to_string());
+        if (!view.mac.is_zero()) out.set_mac(view.mac.to_string());
+        out.set_state(view.permanent ? "permanent" : phase_name(view.phase));
+        out.set_idle_seconds(view.idle);
+        out.set_waiting(view.waiting);
+    }
+    return objects;
+}
+
+std::vector<v1::Object> observe_routing(const Routing& routing, v1::GetRequest::Kind kind,
+                                        const std::set<std::string>& names) {
+    std::vector<v1::Object> objects;
+    const auto selected = [&](const std::string& name) {
+        return names.empty() || names.contains(name);
+    };
+    if (kind == v1::GetRequest::ROUTERS) {
+        routing.observe_routers([&](v1::RouterState&& state) {
+            if (selected(state.name())) *objects.emplace_back().mutable_router() = std::move(state);
+            return true;
+        });
+    } else if (kind == v1::GetRequest::ROUTES) {
+        routing.observe_routes(names, [&](v1::RouteState&& state) {
+            *objects.emplace_back().mutable_route() = std::move(state);
+            return true;
+        });
+    } else {
+        routing.observe_next_hops([&](v1::NextHopState&& state) {
+            if (selected(state.router())) {
+                *objects.emplace_back().mutable_next_hop() = std::move(state);
+            }
+            return true;
+        });
+    }
+    return objects;
+}
+
 /// The first requested name that `known` lacks, as an error; empty if there is none.
 template <typename Map>
 std::string unknown_name(const std::set<std::string>& names, const Map& known, const char* kind) {
@@ -137,7 +205,7 @@ std::string unknown_name(const std::set<std::string>& names, const Map& known, c
 
 }  // namespace
 
-tl::expected<std::vector<v1::Object>, std::string> observe(const Fabric& fabric,
+tl::expected<std::vector<v1::Object>, std::string> observe(Fabric& fabric,
                                                            const v1::GetRequest& request) {
     const std::set<std::string> names(request.names().begin(), request.names().end());
     const auto selected = [&](const std::string& name) {
@@ -159,16 +227,29 @@ tl::expected<std::vector<v1::Object>, std::string> observe(const Fabric& fabric,
             return objects;
         }
         case v1::GetRequest::NETWORKS:
+        case v1::GetRequest::NEIGHBORS:
         case v1::GetRequest::FDB: {
             if (auto error = unknown_name(names, fabric.networks(), "network"); !error.empty()) {
                 return tl::unexpected(error);
             }
             if (request.kind() == v1::GetRequest::FDB) return observe_fdb(fabric, names);
+            if (request.kind() == v1::GetRequest::NEIGHBORS) {
+                return observe_neighbors(fabric, names);
+            }
             for (const auto& [name, network] : fabric.networks()) {
                 if (!selected(name)) continue;
                 *objects.emplace_back().mutable_network() = observe_network(fabric, *network);
             }
             return objects;
+        }
+        case v1::GetRequest::ROUTERS:
+        case v1::GetRequest::ROUTES:
+        case v1::GetRequest::NEXT_HOPS: {
+            if (auto error = unknown_name(names, fabric.routing().names(), "router");
+                !error.empty()) {
+                return tl::unexpected(error);
+            }
+            return observe_routing(fabric.routing(), request.kind(), names);
         }
         case v1::GetRequest::WORKERS:
             return observe_workers(fabric);

@@ -9,9 +9,8 @@
 
 namespace heddle::control {
 
-/// The objects a request for PORTS, NETWORKS, FDB, WORKERS or DROPS asks for; the error names what
-/// does not exist. For FDB the names are networks.
-tl::expected<std::vector<v1::Object>, std::string> observe(const Fabric& fabric,
+/// The objects a request asks for, other than TOPOLOGY; the error names what does not exist.
+tl::expected<std::vector<v1::Object>, std::string> observe(Fabric& fabric,
                                                            const v1::GetRequest& request);
 
 /// What the fabric knows of v1::Status.

@@ -20,6 +20,14 @@ using forwarding::Fdb;
 /// After a pause a port may flood this long a burst at once.
 constexpr uint32_t kStormBurstMs = 100;
 
+/// ICMP errors a second and port, and at once.
+constexpr uint32_t kIcmpErrors = 1000;
+constexpr uint32_t kIcmpErrorBurst = 100;
+
+/// What the resolver may be asked to look at, a second and port, and at once.
+constexpr uint32_t kResolverFrames = 5000;
+constexpr uint32_t kResolverBurst = 1000;
+
 uint64_t cycles_per_frame(uint32_t frames_per_second) {
     return frames_per_second == 0 ? 0 : rte_get_tsc_hz() / frames_per_second;
 }
@@ -41,6 +49,7 @@ Fabric::Outcome Transaction::run() {
     close_departing();
     update_networks();
     update_ports();
+    update_routers();
     fabric_.publish_changes();
     forget_ended();
     update_static_entries();
@@ -162,6 +171,12 @@ void Transaction::update_ports() {
             continue;
         }
         const model::Port before = std::exchange(port->wanted, wanted);
+        if (is_new) {
+            fabric_.tables_.icmp_limit(port->id).configure(cycles_per_frame(kIcmpErrors),
+                                                           kIcmpErrorBurst);
+            fabric_.tables_.resolver_limit(port->id).configure(cycles_per_frame(kResolverFrames),
+                                                               kResolverBurst);
+        }
         if (is_new || before.storm_limit_pps != wanted.storm_limit_pps) {
             fabric_.tables_.storm_limit(port->id).configure(
                 cycles_per_frame(wanted.storm_limit_pps),
@@ -209,7 +224,15 @@ void Transaction::update_memberships(Fabric::PortRuntime& port) {
     fabric_.mark_dirty(port);
 }
 
+void Transaction::update_routers() {
+    const api::Problems warnings = fabric_.routing_.update(
+        {wanted_, [&](const std::string& network) { return fabric_.networks_.at(network)->id; }});
+    outcome_.warnings.insert(outcome_.warnings.end(), warnings.begin(), warnings.end());
+    ended_memberships_.merge(fabric_.routing_.take_ended_bridge_ports());
+}
+
 void Transaction::forget_ended() {
+    fabric_.routing_.forget_bridges(ended_bridges_);
     if (!ended_memberships_.empty() || !ended_bridges_.empty()) {
         // No worker can learn behind them any more: the grace period after unpublishing is over.
         fabric_.forget_addresses([&](const Fdb::Entry& entry) {
@@ -232,6 +255,7 @@ void Transaction::forget_ended() {
         fabric_.bridge_ids_.give_back(id);
     }
     for (const auto& port : departing_) {
+        fabric_.routing_.forget_port(port->id);
         port->rx_missed_before += port->device ? port->device->rx_missed() : 0;
         port->device.reset();
         fabric_.retired_ += fabric_.totals(*port);

@@ -14,7 +14,7 @@ namespace heddle::control {
 /// which no frame ever takes a way that neither state allows:
 ///   1. open devices that nobody has (the only step that may refuse)
 ///   2. unpublish what goes, take queues away
-///   3. publish the new memberships, ports and bridges
+///   3. publish the new memberships, ports, bridges and routers
 ///   4. after a grace period forget addresses behind memberships that ended, then reuse their ids
 ///   5. publish static addresses, open devices that another port had until now, start polling
 class Transaction {
@@ -31,6 +31,7 @@ class Transaction {
     void update_networks();
     void update_ports();
     void update_memberships(Fabric::PortRuntime& port);
+    void update_routers();
     void forget_ended();
     void update_static_entries();
     void start_devices();

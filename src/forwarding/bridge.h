@@ -8,21 +8,24 @@
 
 namespace heddle::forwarding {
 
-/// A port's membership in a bridge: where frames of the bridge enter and leave by that port. It
-/// packs into one word, which workers read and control replaces atomically.
+/// A port's membership in a bridge: where frames of the bridge enter and leave by that port. Or a
+/// router's interface on it, which the FDB finds in the same way. It packs into one word, which
+/// workers read and control replaces atomically.
 struct BridgePort {
     PortId port = kNoPort;
     BridgeId bridge = kNoBridge;
-    uint16_t vlan = 0;  ///< tag of its frames on the wire; 0: untagged
+    uint16_t vlan = 0;  ///< tag of its frames on the wire, 12 bits; 0: untagged
     bool isolated = false;
+    InterfaceId interface = kNoInterface;  ///< if set, this is a router's, and `port` is kNoPort
 
     uint64_t pack() const noexcept {
         return uint64_t{port} | uint64_t{bridge} << 16 | uint64_t{vlan} << 32 |
-               uint64_t{isolated} << 48;
+               uint64_t{isolated} << 44 | uint64_t{interface} << 48;
     }
     static BridgePort unpack(uint64_t word) noexcept {
         return {static_cast<PortId>(word), static_cast<BridgeId>(word >> 16),
-                static_cast<uint16_t>(word >> 32), (word >> 48 & 1) != 0};
+                static_cast<uint16_t>(word >> 32 & 0xfff), (word >> 44 & 1) != 0,
+                static_cast<InterfaceId>(word >> 48)};
     }
 };
 
@@ -32,7 +35,9 @@ struct Bridge {
     uint32_t fdb_limit = 0;
     bool vlan_transparent = false;
     uint16_t group_forward_mask = 0;
-    std::vector<BridgePortId> flood;  ///< all its bridge ports
+    std::vector<BridgePortId> flood = {};   ///< all its bridge ports
+    std::vector<InterfaceId> routers = {};  ///< interfaces of routers on it
+    bool proxy_arp = false;
 };
 
 /// What workers count per bridge, rarely: a new address, a move, a refusal.

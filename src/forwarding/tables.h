@@ -6,7 +6,12 @@
 #include "forwarding/bridge.h"
 #include "forwarding/fdb.h"
 #include "forwarding/ids.h"
+#include "forwarding/lpm_arena.h"
+#include "forwarding/neighbor_table.h"
+#include "forwarding/next_hop.h"
 #include "forwarding/port_entry.h"
+#include "forwarding/router_interface.h"
+#include "forwarding/vrf.h"
 #include "forwarding/zeroed_array.h"
 
 namespace heddle::forwarding {
@@ -26,7 +31,13 @@ class Tables {
           port_counters_(kMaxPorts),
           storm_limits_(kMaxPorts),
           last_oversize_from_(kMaxPorts),
-          bridge_counters_(kMaxBridges) {}
+          bridge_counters_(kMaxBridges),
+          icmp_limits_(kMaxPorts),
+          resolver_limits_(kMaxPorts),
+          vrfs_(kMaxRouters),
+          interfaces_(kMaxInterfaces),
+          next_hops_(kMaxNextHops),
+          groups_(kMaxNextHopGroups) {}
 
     const PortEntry* port(PortId id) const noexcept {
         return ports_[id].load(std::memory_order_acquire);
@@ -52,6 +63,22 @@ class Tables {
     std::atomic<PortId>& last_oversize_from(PortId id) noexcept { return last_oversize_from_[id]; }
     RateLimit& storm_limit(PortId id) noexcept { return storm_limits_[id]; }
 
+    /// Errors that may be sent on account of frames of a port.
+    RateLimit& icmp_limit(PortId id) noexcept { return icmp_limits_[id]; }
+    /// Frames of a port that the resolver may be asked to look at.
+    RateLimit& resolver_limit(PortId id) noexcept { return resolver_limits_[id]; }
+
+    const Vrf* vrf(RouterId id) const noexcept { return vrfs_[id].load(std::memory_order_acquire); }
+    const RouterInterface* interface(InterfaceId id) const noexcept {
+        return interfaces_[id].load(std::memory_order_acquire);
+    }
+    NextHop next_hop(NextHopId id) const noexcept {
+        return NextHop::unpack(next_hops_[id].load(std::memory_order_relaxed));
+    }
+    const NextHopGroup* group(uint32_t id) const noexcept {
+        return groups_[id].load(std::memory_order_acquire);
+    }
+
     // ---- Control thread; the caller keeps what it publishes alive for a grace period longer
     // --------
 
@@ -65,6 +92,19 @@ class Tables {
         bridge_ports_[id].store(bridge_port.pack(), std::memory_order_relaxed);
     }
 
+    void publish_vrf(RouterId id, const Vrf* vrf) noexcept {
+        vrfs_[id].store(vrf, std::memory_order_release);
+    }
+    void publish_interface(InterfaceId id, const RouterInterface* interface) noexcept {
+        interfaces_[id].store(interface, std::memory_order_release);
+    }
+    void publish_next_hop(NextHopId id, const NextHop& next_hop) noexcept {
+        next_hops_[id].store(next_hop.pack(), std::memory_order_relaxed);
+    }
+    void publish_group(uint32_t id, const NextHopGroup* group) noexcept {
+        groups_[id].store(group, std::memory_order_release);
+    }
+
     /// Begin anew with the next owner of the id. No worker may be using it.
     void reset_port_counters(PortId id) noexcept {
         std::memset(static_cast<void*>(&port_counters_[id]), 0, sizeof(WorkersCounters));
@@ -74,6 +114,8 @@ class Tables {
     }
 
     Fdb fdb;
+    LpmArena lpm_arena;  ///< of all VRFs
+    NeighborTable neighbors;
 
  private:
     struct WorkersCounters {
@@ -87,6 +129,12 @@ class Tables {
     ZeroedArray<RateLimit> storm_limits_;
     ZeroedArray<std::atomic<PortId>> last_oversize_from_;
     ZeroedArray<BridgeCounters> bridge_counters_;
+    ZeroedArray<RateLimit> icmp_limits_;
+    ZeroedArray<RateLimit> resolver_limits_;
+    ZeroedArray<std::atomic<const Vrf*>> vrfs_;
+    ZeroedArray<std::atomic<const RouterInterface*>> interfaces_;
+    ZeroedArray<std::atomic<uint64_t>> next_hops_;
+    ZeroedArray<std::atomic<const NextHopGroup*>> groups_;
 };
 
 }  // namespace heddle::forwarding

@@ -37,6 +37,9 @@ Network validate_network(const v1::Network& network, const std::string& path,
     result.vlan_transparent = network.vlan_transparent();
     result.group_forward_mask = group_forward_mask(
         network.group_forward_mask(), api::member(path, "group_forward_mask"), problems);
+    result.mtu = checked<uint16_t>(network.has_mtu() ? network.mtu() : kDefaultMtu, kMtu,
+                                   api::member(path, "mtu"), problems);
+    result.proxy_arp = network.proxy_arp();
     return result;
 }
 

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <set>
 
+#include "model/address_rules.h"
 #include "model/checks.h"
+#include "model/mac_rules.h"
 #include "model/names.h"
 #include "model/tap_rules.h"
 
@@ -98,6 +100,37 @@ std::vector<TrunkVlan> validate_vlans(const v1::Port& port, const std::string& p
     return vlans;
 }
 
+/// The host behind the port: as stated, or as a tap device is set up.
+void validate_host(const v1::Port& given, const std::string& path, Port& port,
+                   api::ProblemList& problems) {
+    const std::string where = api::member(path, "addresses");
+    if (!given.mac().empty()) {
+        port.mac = unicast_mac(given.mac(), api::member(path, "mac"), problems);
+    } else if (!given.addresses().empty()) {
+        problems.add(api::member(path, "mac"), "must be given with addresses");
+    } else if (const auto* tap = std::get_if<Tap>(&port.device); tap != nullptr && tap->mac) {
+        port.mac = tap->mac;
+        for (const net::IpPrefix& address : tap->addresses)
+            port.addresses.push_back(address.address());
+    }
+    if (static_cast<size_t>(given.addresses_size()) > kMaxAddresses) {
+        problems.add(
+            where, fmt::format("{} addresses, at most {}", given.addresses_size(), kMaxAddresses));
+        return;
+    }
+    for (int i = 0; i < given.addresses_size(); ++i) {
+        const std::string element = api::element(where, static_cast<size_t>(i));
+        const auto address = host_address(given.addresses(i), element, problems);
+        if (!address) continue;
+        if (std::find(port.addresses.begin(), port.addresses.end(), *address) !=
+            port.addresses.end()) {
+            problems.add(element, fmt::format("{} is given twice", address->to_string()));
+            continue;
+        }
+        port.addresses.push_back(*address);
+    }
+}
+
 }  // namespace
 
 Port validate_port(const v1::Port& port, const std::string& path, api::ProblemList& problems) {
@@ -117,6 +150,7 @@ Port validate_port(const v1::Port& port, const std::string& path, api::ProblemLi
     result.network = port.network();
     result.vlans = validate_vlans(port, api::member(path, "vlans"), problems);
     result.isolated = port.isolated();
+    validate_host(port, path, result, problems);
     result.storm_limit_pps =
         port.has_storm_limit_pps() ? port.storm_limit_pps() : kDefaultStormLimit;
     return result;

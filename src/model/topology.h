@@ -41,6 +41,8 @@ struct Network {
     bool vlan_transparent = false;
     uint16_t group_forward_mask = 0;
     std::vector<StaticFdbEntry> static_fdb;
+    uint16_t mtu = 0;  ///< of packets that routers send into it
+    bool proxy_arp = false;
 
     friend bool operator==(const Network&, const Network&) = default;
 };
@@ -86,8 +88,70 @@ struct Port {
     std::vector<TrunkVlan> vlans;
     bool isolated = false;
     uint32_t storm_limit_pps = 0;  ///< 0: no limit
+    /// The host behind the port; without `mac` there are no addresses.
+    std::optional<net::MacAddress> mac;
+    std::vector<net::IpAddress> addresses;
 
     friend bool operator==(const Port&, const Port&) = default;
+};
+
+enum class ReversePath : uint8_t { off, loose, strict };
+
+struct RouterAdvertisement {
+    bool managed = false;
+    bool other_config = false;
+    bool autonomous = true;
+    uint16_t interval = 0;  ///< seconds
+    uint16_t lifetime = 0;  ///< seconds
+
+    friend bool operator==(const RouterAdvertisement&, const RouterAdvertisement&) = default;
+};
+
+struct RouterInterface {
+    std::string network;
+    std::vector<net::IpPrefix> addresses;  ///< at least one, none link-local
+    ReversePath reverse_path = ReversePath::off;
+    std::optional<RouterAdvertisement> advertisement;
+
+    friend bool operator==(const RouterInterface&, const RouterInterface&) = default;
+};
+
+/// A neighbour in a network that the router has an interface on.
+struct NextHop {
+    std::string network;
+    net::IpAddress address;
+    uint8_t weight = 1;
+
+    friend bool operator==(const NextHop&, const NextHop&) = default;
+};
+
+struct Blackhole {
+    friend bool operator==(const Blackhole&, const Blackhole&) = default;
+};
+struct Reject {
+    friend bool operator==(const Reject&, const Reject&) = default;
+};
+struct OtherRouter {
+    std::string name;
+
+    friend bool operator==(const OtherRouter&, const OtherRouter&) = default;
+};
+
+struct Route {
+    net::IpPrefix prefix;  ///< without host bits
+    uint8_t distance = 1;
+    std::variant<std::vector<NextHop>, Blackhole, Reject, OtherRouter> target;
+
+    friend bool operator==(const Route&, const Route&) = default;
+};
+
+struct Router {
+    std::string name;
+    net::MacAddress mac;
+    std::vector<RouterInterface> interfaces;
+    std::vector<Route> routes;  ///< each prefix once per distance
+
+    friend bool operator==(const Router&, const Router&) = default;
 };
 
 /// Names are unique per kind; no device is that of two ports.
@@ -95,6 +159,7 @@ struct Topology {
     Settings settings;
     std::vector<Network> networks;
     std::vector<Port> ports;
+    std::vector<Router> routers;
 
     friend bool operator==(const Topology&, const Topology&) = default;
 };

@@ -13,6 +13,7 @@
 #include "model/network_rules.h"
 #include "model/port_rules.h"
 #include "model/references.h"
+#include "model/router_rules.h"
 #include "model/static_fdb_rules.h"
 
 namespace heddle::model {
@@ -35,6 +36,7 @@ class Validation {
         ports();
         check_devices();
         static_fdb();
+        routers();
         if (!problems_.empty()) return tl::unexpected(problems_.take());
         return std::move(result_);
     }
@@ -72,6 +74,15 @@ class Validation {
         }
         limit("networks", "networks", static_cast<size_t>(topology_.networks_size()), kMaxNetworks);
         limit("ports", "ports", static_cast<size_t>(topology_.ports_size()), kMaxPorts);
+        size_t interfaces = 0;
+        size_t routes = 0;
+        for (const v1::Router& router : topology_.routers()) {
+            interfaces += static_cast<size_t>(router.interfaces_size());
+            routes += static_cast<size_t>(router.routes_size());
+        }
+        limit("routers", "routers", static_cast<size_t>(topology_.routers_size()), kMaxRouters);
+        limit("routers", "interfaces", interfaces, kMaxInterfaces);
+        limit("routers", "routes", routes, kMaxRoutes);
         limit("ports", "attachments of ports to networks", attachments, kMaxAttachments);
         limit("networks", "entries in static_fdb", static_entries, kMaxStaticEntries);
         return !problems_.empty();
@@ -153,18 +164,35 @@ class Validation {
     }
 
     void static_fdb() {
-        std::unordered_map<std::string, const Port*> by_name;
-        for (const Port& port : result_.ports)
-            by_name.emplace(port.name, &port);
-        const FindPort find_port = [&](const std::string& name) {
-            const auto found = by_name.find(name);
-            return found != by_name.end() ? found->second : nullptr;
-        };
+        const FindPort find_port = by_name(result_.ports);
         for (int i = 0; i < topology_.networks_size(); ++i) {
             result_.networks[static_cast<size_t>(i)].static_fdb =
                 validate_static_fdb(topology_.networks(i), find_port,
                                     api::member(paths_.of("networks", i), "static_fdb"), problems_);
         }
+    }
+
+    void routers() {
+        if (topology_.routers().empty()) return;
+        const Surroundings surroundings{by_name(result_.networks), by_name(result_.ports)};
+        for (int i = 0; i < topology_.routers_size(); ++i) {
+            result_.routers.push_back(validate_router(topology_.routers(i), surroundings,
+                                                      paths_.of("routers", i), problems_));
+        }
+        check_routers_together(result_, paths_, problems_);
+    }
+
+    /// A function that finds an object by its name.
+    template <typename Object>
+    static std::function<const Object*(const std::string&)> by_name(
+        const std::vector<Object>& objects) {
+        std::unordered_map<std::string, const Object*> found;
+        for (const Object& object : objects)
+            found.emplace(object.name, &object);
+        return [found = std::move(found)](const std::string& name) -> const Object* {
+            const auto it = found.find(name);
+            return it != found.end() ? it->second : nullptr;
+        };
     }
 
     const v1::Topology& topology_;

@@ -28,7 +28,31 @@ namespace heddle::packet {
     X(same_port,          "same-port",          "destination was learned on the ingress port")        \
     X(port_isolated,      "port-isolated",      "both ports are isolated")                            \
     X(storm_limit,        "storm-limit",        "flooding beyond storm_limit_pps of the port")        \
+    X(router_mac,         "router-mac",         "source address is that of a router of the network")      \
     X(handover_full,      "handover-full",      "the receiving worker's ring was full")               \
+    /* routing; counted on the ingress port */                                                        \
+    X(not_routable,       "not-routable",       "sent to a router, but neither IP nor ARP")               \
+    X(bad_ip_header,      "bad-ip-header",      "version, length, options or extension headers are wrong") \
+    X(bad_ip_checksum,    "bad-ip-checksum",    "IPv4 header checksum is wrong")                          \
+    X(martian,            "martian",            "source or destination that must not be routed")          \
+    X(land,               "land",               "source and destination are the same")                    \
+    X(source_route,       "source-route",       "IPv4 source route option or IPv6 routing header")        \
+    X(reverse_path,       "reverse-path",       "no route back to the source (reverse_path of the interface)") \
+    X(ttl_exceeded,       "ttl-exceeded",       "TTL or hop limit used up")                               \
+    X(no_route,           "no-route",           "no route to the destination")                            \
+    X(blackhole,          "blackhole",          "a blackhole route")                                      \
+    X(rejected,           "rejected",           "a reject route")                                         \
+    X(router_loop,        "router-loop",        "led from router to router too often")                    \
+    X(beyond_scope,       "beyond-scope",       "link-local address of another link")                     \
+    X(packet_too_big,     "packet-too-big",     "exceeds the next MTU and must not be fragmented")        \
+    X(no_such_service,    "no-such-service",    "sent to a router's own address, which does not serve it") \
+    X(interface_gone,     "interface-gone",     "the router's interface was removed meanwhile")           \
+    /* neighbours; counted on the ingress port */                                                     \
+    X(neighbor_unreachable, "neighbor-unreachable", "ARP or neighbour discovery found nobody")            \
+    X(neighbor_queue_full, "neighbor-queue-full", "too many packets wait for the neighbour's MAC address") \
+    X(neighbor_limit,     "neighbor-limit",     "too many unknown neighbours or too much ARP from this port") \
+    X(bad_arp,            "bad-arp",            "malformed or forged ARP to a router")                    \
+    X(bad_nd,             "bad-nd",             "malformed or forged neighbour discovery to a router")    \
     /* while sending; counted on the egress port */                                                   \
     X(port_gone,          "port-gone",          "the egress port was removed meanwhile")              \
     X(port_down,          "port-down",          "the egress port is down")                            \

@@ -24,6 +24,13 @@ constexpr bool is_tcp(Gso gso) {
     return gso == Gso::tcp4 || gso == Gso::tcp6;
 }
 
+/// Why a frame is handed to the worker that resolves neighbours.
+enum class Punt : uint8_t {
+    none,
+    unresolved,  ///< its neighbour's MAC address is not known; not rewritten yet
+    neighbor     ///< ARP or neighbour discovery
+};
+
 /// What Heddle knows of a frame, in the private area behind its first rte_mbuf: the only truth
 /// inside the daemon. `ol_flags`, `l2_len` ... and virtio_net_hdr are translated into it when a
 /// frame is received and out of it when it is sent, in port drivers and nowhere else.
@@ -34,7 +41,7 @@ constexpr bool is_tcp(Gso gso) {
 /// absent.
 struct Metadata {
     uint16_t ingress_port = 0;  ///< PortId
-    uint16_t scope = 0;         ///< BridgeId, later also a VRF
+    uint16_t scope = 0;         ///< BridgeId
     uint16_t l3_offset = 0;
     uint16_t l4_offset = 0;
     uint16_t payload_offset = 0;
@@ -53,7 +60,13 @@ struct Metadata {
     bool has_hash = false;  ///< flow_hash is set
     uint8_t pcp_dei = 0;    ///< priority and drop eligibility of a tag taken off: TCI bits 15 to 12
     uint32_t flow_hash = 0;
-    uint32_t reserved[8] = {};
+    uint16_t ingress_interface = 0;  ///< InterfaceId of the router it came to; 0: not routed
+    uint16_t egress_interface = 0;   ///< InterfaceId, of a frame that waits for its neighbour
+    uint32_t adjacency = 0;          ///< AdjacencyId, likewise
+    rte_mbuf* waiting = nullptr;     ///< the next one that waits for the same neighbour
+    Punt punt = Punt::none;
+    bool originated = false;  ///< Heddle itself made it, and it came from no port
+    uint8_t reserved[14] = {};
     void clear() noexcept { *this = Metadata{}; }
 
     /// Where the payload begins that GSO cuts: that of the inner packet, if there is one.

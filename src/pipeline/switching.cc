@@ -2,9 +2,10 @@
 
 #include "net/ethernet.h"
 #include "packet/frame.h"
-#include "packet/replicate.h"
-#include "packet/segment.h"
+#include "pipeline/bridge_output.h"
 #include "pipeline/classify.h"
+#include "pipeline/punt.h"
+#include "pipeline/routing.h"
 
 namespace heddle::pipeline {
 namespace {
@@ -95,7 +96,14 @@ bool prepare(Context& context, const PortEntry& ingress, BridgeCache& bridges, r
     return true;
 }
 
-void learn(Context& context, const Pending& pending) noexcept {
+/// True if a router of the bridge has the source address: nobody else may use it.
+bool is_router_mac(Context& context, const Pending& pending) noexcept {
+    const FdbValue found = context.tables.fdb.find(pending.source, pending.source_hash);
+    return context.tables.bridge_port(found.bridge_port).interface != forwarding::kNoInterface;
+}
+
+/// Learns the source address; false if the frame was dropped.
+bool learn(Context& context, const Pending& pending) noexcept {
     const Bridge& bridge = *pending.bridge;
     forwarding::BridgeCounters& counters = context.tables.bridge_counters(bridge.id);
     bool reserved = false;
@@ -105,55 +113,17 @@ void learn(Context& context, const Pending& pending) noexcept {
     if (learned == Fdb::Learned::moved) counters.moves.fetch_add(1, std::memory_order_relaxed);
     if (reserved && learned != Fdb::Learned::added) [[unlikely]]
         counters.cancel();
+    if (learned == Fdb::Learned::is_static && !bridge.routers.empty() &&
+        is_router_mac(context, pending)) [[unlikely]] {
+        drop(context, packet::metadata(pending.frame).ingress_port, DropReason::router_mac,
+             pending.frame);
+        return false;
+    }
+    return true;
 }
 
-/// Hands a frame to the egress of a bridge port, tagged as the port wants it.
-void send(Context& context, const BridgePort& to, rte_mbuf* frame) noexcept {
-    if (to.vlan != 0) {
-        rte_mbuf* writable = packet::ensure_headroom(frame, sizeof(net::VlanTag), context.pools);
-        if (writable == nullptr) {
-            drop(context, to.port, DropReason::tx_no_buffer, frame);
-            return;
-        }
-        frame = writable;
-        push_vlan(frame, to.vlan);
-    }
-    context.egress.enqueue(to.port, frame);
-}
-
-void flood(Context& context, const PortEntry& ingress, const Pending& pending) noexcept {
-    rte_mbuf* frame = pending.frame;
-    if (!ingress.storm_limit->admit(context.now, packet::segment_count(frame))) {
-        drop(context, ingress.id, DropReason::storm_limit, frame);
-        return;
-    }
-    const BridgePort from = context.tables.bridge_port(pending.ingress);
-    // The last destination gets the frame itself: each one found sends a copy to the one before.
-    BridgePort last;
-    uint64_t copies = 0;
-    for (const BridgePortId id : pending.bridge->flood) {
-        if (id == pending.ingress) continue;
-        const BridgePort to = context.tables.bridge_port(id);
-        if (to.bridge != pending.bridge->id || (from.isolated && to.isolated)) continue;
-        if (last.port != forwarding::kNoPort) {
-            ++copies;
-            if (rte_mbuf* copy = packet::replicate(context.pools, frame)) {
-                send(context, last, copy);
-            } else {
-                context.tables.counters(last.port, context.worker).drop(DropReason::tx_no_buffer);
-            }
-        }
-        last = to;
-    }
-    if (last.port == forwarding::kNoPort) {
-        drop(context, ingress.id, DropReason::no_destination, frame);
-        return;
-    }
-    if (copies != 0) context.tables.counters(ingress.id, context.worker).replicated.add(copies);
-    send(context, last, frame);
-}
-
-void forward(Context& context, const PortEntry& ingress, const Pending& pending) noexcept {
+void forward(Context& context, const PortEntry& ingress, const Pending& pending,
+             RouteBatch& routed) noexcept {
     const auto* header = rte_pktmbuf_mtod(pending.frame, const net::EthernetHeader*);
     if (header->destination.is_multicast()) {
         const uint32_t local_group = local_group_bit(header->destination);
@@ -161,12 +131,14 @@ void forward(Context& context, const PortEntry& ingress, const Pending& pending)
             drop(context, ingress.id, DropReason::link_local_group, pending.frame);
             return;
         }
-        flood(context, ingress, pending);
+        const bool watched = !pending.bridge->routers.empty() || pending.bridge->proxy_arp;
+        if (watched && watch_neighbor_message(context, *pending.bridge, pending.frame)) return;
+        flood(context, *pending.bridge, pending.ingress, pending.frame);
         return;
     }
     const FdbValue found = context.tables.fdb.find(pending.destination, pending.destination_hash);
     if (found.bridge_port == kNoBridgePort) {
-        flood(context, ingress, pending);
+        flood(context, *pending.bridge, pending.ingress, pending.frame);
         return;
     }
     if (found.bridge_port == pending.ingress) {
@@ -176,6 +148,10 @@ void forward(Context& context, const PortEntry& ingress, const Pending& pending)
     const BridgePort to = context.tables.bridge_port(found.bridge_port);
     if (to.bridge != pending.bridge->id) [[unlikely]] {  // being removed, its entries still there
         drop(context, ingress.id, DropReason::port_gone, pending.frame);
+        return;
+    }
+    if (to.interface != forwarding::kNoInterface) {
+        routed.add(to.interface, pending.frame);
         return;
     }
     if (to.isolated && context.tables.bridge_port(pending.ingress).isolated) {
@@ -195,10 +171,11 @@ void switch_burst(Context& context, const PortEntry& ingress,
     for (rte_mbuf* frame : frames) {
         if (prepare(context, ingress, bridges, frame, pending[count])) ++count;
     }
+    RouteBatch routed(context);
     for (size_t i = 0; i < count; ++i) {
-        learn(context, pending[i]);
-        forward(context, ingress, pending[i]);
+        if (learn(context, pending[i])) forward(context, ingress, pending[i], routed);
     }
+    routed.flush();
 }
 
 }  // namespace heddle::pipeline

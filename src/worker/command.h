@@ -2,6 +2,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+
+namespace heddle::pipeline {
+struct Context;
+class Resolver;
+}  // namespace heddle::pipeline
 
 namespace heddle::worker {
 
@@ -11,14 +17,16 @@ class Worker;
 /// What control asks of a worker. It stays control's, which frees it once `done` is set.
 struct Command {
     enum class Kind : uint8_t {
-        attach,  ///< own and poll `queue` from now on
-        detach,  ///< let go of `queue`; if `next` is set, pass the command on to it as an `attach`
-        look,    ///< poll `queue` although nothing is ready: control changed what happens to it
-        stop     ///< leave the loop
+        attach,   ///< own and poll `queue` from now on
+        detach,   ///< let go of `queue`; if `next` is set, pass the command on to it as an `attach`
+        look,     ///< poll `queue` although nothing is ready: control changed what happens to it
+        resolve,  ///< call `request` with the resolver; for the worker that has it
+        stop      ///< leave the loop
     };
     Kind kind = Kind::attach;
     RxQueue* queue = nullptr;
     Worker* next = nullptr;
+    const std::function<void(pipeline::Resolver&, pipeline::Context&)>* request = nullptr;
     std::atomic<bool> done{false};
     Command* link = nullptr;  ///< the mailbox's
 };

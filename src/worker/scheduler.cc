@@ -22,9 +22,9 @@ void Scheduler::set_workers(unsigned count) {
     while (workers_.size() < count) {
         const auto id = static_cast<uint16_t>(workers_.size());
         ManagedWorker added;
-        added.worker =
-            std::make_unique<Worker>(id, Worker::Environment{tables_, pools_, read_side_, by_id_},
-                                     Worker::Options{busy_polling_});
+        added.worker = std::make_unique<Worker>(
+            id, Worker::Environment{tables_, pools_, read_side_, by_id_, resolver_},
+            Worker::Options{busy_polling_});
         by_id_[id] = added.worker.get();
         workers_.push_back(std::move(added));
     }
@@ -85,6 +85,16 @@ void Scheduler::send(Worker& to, Command::Kind kind, RxQueue& queue, Worker* nex
     command->next = next;
     to.post(*command);
     commands_.push_back(std::move(command));
+}
+
+void Scheduler::ask_resolver(
+    const std::function<void(pipeline::Resolver&, pipeline::Context&)>& request) {
+    auto command = std::make_unique<Command>();
+    command->kind = Command::Kind::resolve;
+    command->request = &request;
+    by_id_[Worker::kResolverWorker]->post(*command);
+    commands_.push_back(std::move(command));
+    settle();
 }
 
 void Scheduler::settle() {

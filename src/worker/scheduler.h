@@ -47,6 +47,13 @@ class Scheduler {
     /// returned.
     void remove_port(forwarding::PortId id);
 
+    /// Has the worker with the resolver call `request`, and waits until it has.
+    void ask_resolver(const std::function<void(pipeline::Resolver&, pipeline::Context&)>& request);
+    bool resolver_has_retired() const noexcept { return resolver_.has_retired(); }
+    const pipeline::Resolver::Statistics& resolver_statistics() const noexcept {
+        return resolver_.statistics();
+    }
+
     /// Waits for an RCU grace period.
     void synchronize() noexcept { read_side_.synchronize(); }
 
@@ -104,6 +111,7 @@ class Scheduler {
     forwarding::Tables& tables_;
     const packet::Pools& pools_;
     ReadSide read_side_;
+    pipeline::Resolver resolver_;
     bool busy_polling_ = false;
     std::vector<Worker*> by_id_;  ///< fixed size: workers index it at any time
     std::vector<ManagedWorker> workers_;

@@ -72,6 +72,7 @@ Worker::Worker(uint16_t id, const Environment& environment, Options options)
     if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wakeup_.get(), &event) != 0) {
         throw std::system_error(errno, std::generic_category(), "worker wake-up");
     }
+    if (id_ == kResolverWorker) context_.resolver = &environment_.resolver;
     thread_ = std::thread([this] { run(); });
 }
 
@@ -127,6 +128,11 @@ void Worker::run() noexcept {
         if (!mailbox_.empty()) [[unlikely]]
             handle_commands();
         if (round_start - last_ready_check_ > ready_check_cycles_) activate_ready(0);
+        if (context_.resolver != nullptr && context_.now >= context_.resolver->next_tick())
+            [[unlikely]] {
+            context_.resolver->tick(context_);
+            context_.egress.flush();
+        }
         const unsigned moved = poll_ring() + poll_queues();
         if (moved != 0) {
             idle_since_ = 0;
@@ -170,6 +176,11 @@ void Worker::handle_commands() noexcept {
                 break;
             case Command::Kind::look:
                 activate(*command->queue);
+                command->done.store(true, std::memory_order_release);
+                break;
+            case Command::Kind::resolve:
+                (*command->request)(*context_.resolver, context_);
+                context_.egress.flush();
                 command->done.store(true, std::memory_order_release);
                 break;
             case Command::Kind::stop:
@@ -264,7 +275,7 @@ std::optional<unsigned> Worker::poll(RxQueue& queue) noexcept {
     std::span<rte_mbuf*> frames(burst.data(), received);
     if (map != nullptr) frames = frames.first(hand_over(queue, *map, frames));
     pipeline::switch_burst(context_, *entry, frames);
-    context_.egress.flush();
+    flush();
 
     frames_.add(received);
     queue.frames.add(received);
@@ -280,8 +291,13 @@ unsigned Worker::poll_ring() noexcept {
     // Runs of one ingress port: frames of several owners' queues lie in the ring side by side.
     for (unsigned begin = 0; begin < received;) {
         const forwarding::PortId ingress = packet::metadata(burst[begin]).ingress_port;
+        if (packet::metadata(burst[begin]).punt != packet::Punt::none) {
+            context_.resolver->handle(context_, burst[begin++]);
+            continue;
+        }
         unsigned end = begin + 1;
-        while (end < received && packet::metadata(burst[end]).ingress_port == ingress)
+        while (end < received && packet::metadata(burst[end]).ingress_port == ingress &&
+               packet::metadata(burst[end]).punt == packet::Punt::none)
             ++end;
         const std::span<rte_mbuf*> run(&burst[begin], end - begin);
         if (const forwarding::PortEntry* entry = environment_.tables.port(ingress)) {
@@ -293,10 +309,28 @@ unsigned Worker::poll_ring() noexcept {
         }
         begin = end;
     }
-    context_.egress.flush();
+    flush();
     ring_.finished(received);
     handed_over_.add(received);
     return received;
+}
+
+void Worker::flush() noexcept {
+    if (context_.punted_count != 0) [[unlikely]]
+        hand_over_punted();
+    context_.egress.flush();
+}
+
+void Worker::hand_over_punted() noexcept {
+    Worker& to = *environment_.workers[kResolverWorker];
+    const std::span<rte_mbuf*> frames(context_.punted.data(), context_.punted_count);
+    for (rte_mbuf*& frame : frames) {
+        if (to.ring().push({&frame, 1})) continue;
+        pipeline::drop(context_, packet::metadata(frame).ingress_port,
+                       packet::DropReason::handover_full, frame);
+    }
+    context_.punted_count = 0;
+    to.wake_if_sleeping();
 }
 
 // ---- Spreading
@@ -422,6 +456,17 @@ void Worker::idle() noexcept {
     sleep();
 }
 
+/// Shortens a sleep so that the resolver's timers run in time. -1 is for ever.
+int Worker::until_resolver(int timeout_ns) const noexcept {
+    const uint64_t due = context_.resolver->next_tick();
+    if (due == UINT64_MAX) return timeout_ns;
+    constexpr uint64_t kLongestNs = kNsPerSecond;
+    const uint64_t now = rte_rdtsc();
+    const uint64_t left_us = due > now ? (due - now) / (rte_get_tsc_hz() / 1'000'000) : 0;
+    const auto left = static_cast<int>(std::min(left_us * 1000 + 1000, kLongestNs));
+    return timeout_ns < 0 ? left : std::min(timeout_ns, left);
+}
+
 void Worker::sleep() noexcept {
     buffers_held_.store(arena_.held(), std::memory_order_relaxed);
     sleeping_.store(true, std::memory_order_relaxed);
@@ -433,6 +478,7 @@ void Worker::sleep() noexcept {
                 std::clamp(2 * poll_only_sleep_ns_, kFirstSleepNs, kLongestSleepNs);
             timeout_ns = static_cast<int>(poll_only_sleep_ns_);
         }
+        if (context_.resolver != nullptr) timeout_ns = until_resolver(timeout_ns);
         environment_.read_side.offline(id_);
         activate_ready(timeout_ns);
         environment_.read_side.online(id_);

@@ -11,6 +11,7 @@
 #include "forwarding/tables.h"
 #include "packet/pools.h"
 #include "pipeline/context.h"
+#include "pipeline/resolver.h"
 #include "port/file_descriptor.h"
 #include "port/receive_arena.h"
 #include "worker/command.h"
@@ -39,7 +40,11 @@ class Worker {
         const packet::Pools& pools;
         ReadSide& read_side;
         const std::vector<Worker*>& workers;  ///< all that may be handed frames, by id
+        pipeline::Resolver& resolver;         ///< worker kResolverWorker has it
     };
+
+    /// There is always one of this id.
+    static constexpr uint16_t kResolverWorker = 0;
 
     struct Options {
         bool busy_polling = false;  ///< never sleep
@@ -85,6 +90,9 @@ class Worker {
     /// wake-up.
     std::optional<unsigned> poll(RxQueue& queue) noexcept;
     unsigned poll_ring() noexcept;
+    void hand_over_punted() noexcept;
+    /// Ends a burst: what it left to be sent and to be resolved.
+    void flush() noexcept;
 
     static bool is_settled(const RxQueue& queue) noexcept;
     /// Adopts a changed spread map once no frame of the old one is under way. False: not yet, do
@@ -96,6 +104,7 @@ class Worker {
 
     void activate_ready(int timeout_ns) noexcept;
     void idle() noexcept;
+    int until_resolver(int timeout_ns) const noexcept;
     void sleep() noexcept;
     void take_time() noexcept;
 

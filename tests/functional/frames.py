@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import struct
+from typing import Any
 
-from lab.raw import GSO_TCPV4, GSO_TCPV6, GSO_UDP_L4, NEEDS_CSUM, VnetHeader
-from scapy.layers.inet import IP, TCP, UDP
+from lab.raw import GSO_TCPV4, GSO_TCPV6, GSO_UDP_L4, NEEDS_CSUM, RawLink, VnetHeader
+from lab.site import Site
+from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import ARP, Dot1Q, Ether
 from scapy.packet import Packet, Raw
@@ -58,6 +60,11 @@ def _sum(data: bytes) -> int:
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
     return total
+
+
+def checksum(data: bytes) -> int:
+    """The Internet checksum (RFC 1071) of bytes in which its own field is 0."""
+    return _sum(data) ^ 0xFFFF
 
 
 def l4_packet(source: str, destination: str, version: int, protocol: str, payload: bytes,
@@ -155,3 +162,105 @@ def assert_segments_of(frame: bytes, gso_size: int, segments: list[bytes]) -> No
             assert packet[UDP].len == 8 + len(expected)
         if Dot1Q in original:
             assert packet[Dot1Q].vlan == original[Dot1Q].vlan
+
+
+# ---- Hosts of routed networks ------------------------------------------------------------------
+
+ROUTER = mac(0xFFFE)  # the MAC address of routers in tests that make frames
+
+
+class Host:
+    """A host in a subnet of Site.router(), played by the test, frame by frame. A `known` one stands in
+    the port table, so that nobody needs to ask for it; its MAC address is not that of its interface."""
+
+    def __init__(self, site: Site, subnet: int, known: bool = True, veth: bool = False,
+                 vnet: bool = False, addresses: tuple[str, ...] = (), **fields: Any) -> None:
+        number = len(site.stations) + 1
+        self.mac = mac(subnet << 8 | number)
+        if known:
+            fields |= {"mac": self.mac,
+                       "addresses": [f"10.0.{subnet}.{number}", f"fd00:{subnet:x}::{number:x}",
+                                     *addresses]}
+        make = site.veth if veth else site.tap
+        self.station = make(silent=True, subnet=subnet, **fields)
+        self.port = self.station.port
+        self.ipv4, self.ipv6 = self.station.addresses
+        self._vnet = vnet
+        self._link: RawLink | None = None
+        self._marks = 0
+
+    @property
+    def link(self) -> RawLink:
+        """Opened when it is first asked for, which must be after apply()."""
+        if self._link is None:
+            self._link = self.station.raw(self._vnet)
+        return self._link
+
+    def source(self, version: int) -> str:
+        return self.ipv4 if version == 4 else self.ipv6
+
+    def frame(self, packet: Packet, destination: str = ROUTER) -> bytes:
+        return bytes(Ether(src=self.mac, dst=destination) / packet)
+
+    def send(self, packet: Packet, destination: str = ROUTER) -> bytes:
+        """Sends the packet to the router; answers the frame."""
+        frame = self.frame(packet, destination)
+        self.link.send(frame)
+        return frame
+
+    def is_mine(self, frame: bytes) -> bool:
+        """Unicast to this host, that is not an announcement to everybody."""
+        return frame[:6] == bytes.fromhex(self.mac.replace(":", ""))
+
+    def collect(self, count: int, deadline: float = 5) -> list[bytes]:
+        """The next frames to this host, fewer if the deadline passes."""
+        return [frame.data for frame in self.link.collect(count, deadline, self.is_mine)]
+
+    def until_echo(self) -> list[bytes]:
+        """What came to this host up to now: everything before the answer to an echo request that is
+        sent now to the gateway, which comes after the answers to all that was sent before."""
+        self._marks += 1
+        mark = f"mark {self._marks}".encode()
+        self.send(IP(src=self.ipv4, dst=self.station.gateways[0]) / ICMP(id=0x4D4D) / Raw(mark))
+        seen: list[bytes] = []
+        while True:
+            got = self.collect(1)
+            assert got, "the gateway answers no echo request"
+            if got[0][14:15] == b"\x45" and got[0].endswith(mark) and got[0][34:35] == b"\0":
+                return seen
+            seen += got
+
+    def answers(self, *sent: bytes) -> list[bytes]:
+        """Sends frames; answers what this host got in return."""
+        self.until_echo()
+        for frame in sent:
+            self.link.send(frame)
+        return self.until_echo()
+
+
+def ip(version: int, source: str, destination: str, **fields: Any) -> Packet:
+    """An IP header of either version; `ttl` is the hop limit of the one."""
+    if version == 4:
+        return IP(src=source, dst=destination, **fields)
+    if "ttl" in fields:
+        fields["hlim"] = fields.pop("ttl")
+    return IPv6(src=source, dst=destination, **fields)
+
+
+def assert_icmp(frame: bytes) -> Packet:
+    """Fails unless the checksums of an ICMP or ICMPv6 message are right; answers the packet."""
+    packet = Ether(frame)
+    if IP in packet:
+        header = (frame[14] & 15) * 4
+        assert _sum(frame[14:14 + header]) == 0xFFFF, f"IPv4 checksum of {packet.summary()}"
+        assert frame[23] == 1, f"not ICMP: {packet.summary()}"
+        message = frame[14 + header:14 + packet[IP].len]
+        assert len(frame) >= 14 + packet[IP].len
+        assert _sum(message) == 0xFFFF, f"ICMP checksum of {packet.summary()}"
+    else:
+        assert frame[20] == 58, f"not ICMPv6: {packet.summary()}"
+        assert len(frame) >= 54 + packet[IPv6].plen
+        message = frame[54:54 + packet[IPv6].plen]
+        total = _sum(frame[22:54] + struct.pack("!II", len(message), 58) + message)
+        assert total == 0xFFFF, f"ICMPv6 checksum of {packet.summary()}"
+    return packet

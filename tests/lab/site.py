@@ -20,19 +20,24 @@ class Station:
     namespace: Namespace
     number: int
     host_interface: str | None  # the host end, of a veth port
+    subnet: int = 0  # of the station's addresses; the router's are .254 and ::fe
     _links: list[RawLink] = field(default_factory=list)
 
     @property
     def ipv4(self) -> str:
-        return f"10.0.0.{self.number}"
+        return f"10.0.{self.subnet}.{self.number}"
 
     @property
     def ipv6(self) -> str:
-        return f"fd00::{self.number:x}"
+        return f"fd00:{self.subnet:x}::{self.number:x}" if self.subnet else f"fd00::{self.number:x}"
 
     @property
     def addresses(self) -> tuple[str, str]:
         return self.ipv4, self.ipv6
+
+    @property
+    def gateways(self) -> tuple[str, str]:
+        return gateways(self.subnet)
 
     @property
     def mac(self) -> str:
@@ -52,6 +57,11 @@ class Station:
         self._links.clear()
 
 
+def gateways(subnet: int) -> tuple[str, str]:
+    """The addresses of Site.router() in a subnet."""
+    return f"10.0.{subnet}.254", f"fd00:{subnet:x}::fe"
+
+
 class Site:
     """Collects stations and other objects into one document, and applies it."""
 
@@ -69,26 +79,46 @@ class Site:
         self.document["networks"] = [network for network in self.document["networks"]
                                      if network["name"] != name] + [{"name": name, **fields}]
 
+    def router(self, name: str, *subnets: int, interface: dict[str, Any] | None = None,
+               **fields: Any) -> dict[str, Any]:
+        """Adds a router with an interface on the network of each subnet, net1, net2, ..., which are
+        added as well unless they are there; answers its document."""
+        for subnet in subnets:
+            if all(network["name"] != f"net{subnet}" for network in self.document["networks"]):
+                self.network(f"net{subnet}")
+        router = {"name": name,
+                  "interfaces": [{"network": f"net{subnet}",
+                                  "addresses": [f"{ipv4}/24", f"{ipv6}/64"]} | (interface or {})
+                                 for subnet in subnets for ipv4, ipv6 in [gateways(subnet)]]}
+        router |= fields
+        self.document.setdefault("routers", []).append(router)
+        return router
+
     def tap(self, mtu: int | None = None, silent: bool = False, tap: dict[str, Any] | None = None,
-            **fields: Any) -> Station:
-        """A station on a tap port. A `silent` one has no addresses and a kernel that says nothing."""
-        station = self._station("tap", silent, None)
+            subnet: int = 0, **fields: Any) -> Station:
+        """A station on a tap port. A `silent` one has no addresses and a kernel that says nothing.
+        With a `subnet` it is in its network and has the router there as its gateway."""
+        station = self._station("tap", silent, None, subnet, fields)
         device: dict[str, Any] = {"interface": "eth0", "namespace": station.namespace.name}
         if not silent:
             device["addresses"] = [f"{station.ipv4}/24", f"{station.ipv6}/64"]
+            if subnet:
+                device["gateways"] = list(station.gateways)
         self._port(station, {"tap": device | (tap or {})}, mtu, fields)
         return station
 
     def veth(self, mtu: int | None = None, silent: bool = False, peer_mtu: int | None = None,
-             **fields: Any) -> Station:
+             subnet: int = 0, **fields: Any) -> Station:
         """A station on the far end of a veth pair whose host end is the port."""
-        station = self._station("veth", silent, "later")
+        station = self._station("veth", silent, "later", subnet, fields)
         station.host_interface = self.lab.veth(station.namespace, mtu=peer_mtu or mtu or 1500)
         if silent:
             station.namespace.run("ip", "link", "set", "eth0", "arp", "off")
         else:
             for address, length in zip(station.addresses, (24, 64)):
                 station.namespace.run("ip", "address", "add", f"{address}/{length}", "dev", "eth0")
+            for gateway in station.gateways if subnet else ():
+                station.namespace.run("ip", "route", "add", "default", "via", gateway)
         self._port(station, {"netdev": {"interface": station.host_interface}}, mtu, fields)
         return station
 
@@ -96,10 +126,13 @@ class Site:
         self.document["ports"].append(
             {"name": name, "ethdev": {"devargs": devargs}, "network": "blue"} | fields)
 
-    def _station(self, kind: str, silent: bool, host: str | None) -> Station:
+    def _station(self, kind: str, silent: bool, host: str | None, subnet: int,
+                 fields: dict[str, Any]) -> Station:
         number = len(self.stations) + 1
         namespace = self.lab.namespace(ipv6=not silent)
-        station = Station(f"{kind}{number}", namespace, number, host)
+        station = Station(f"{kind}{number}", namespace, number, host, subnet)
+        if subnet:
+            fields.setdefault("network", f"net{subnet}")
         self.stations.append(station)
         return station
 

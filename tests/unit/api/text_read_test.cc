@@ -101,19 +101,20 @@ TEST(TextRead, JsonSurrogateEscapeIsRefused) {
 }
 
 TEST(TextRead, AllProblemsAtOnceWithPathAndLine) {
-    EXPECT_THAT(problems("ports:\n"
-                         "  - name: a\n"
-                         "    mtu: big\n"
-                         "    netwrok: blue\n"
-                         "  - name: b\n"
-                         "    queues: -1\n"
-                         "    tap: {mac: [1]}\n"
-                         "bogus: 1\n"),
-                ElementsAre("3: ports[0].mtu: expected a number, got \"big\"",
-                            "4: ports[0]: unknown field \"netwrok\"; did you mean \"network\"?",
-                            "6: ports[1].queues: must not be negative, got \"-1\"",
-                            "7: ports[1].tap.mac: expected one value, got a list",
-                            "8: : unknown field \"bogus\"; known are settings, networks, ports"));
+    EXPECT_THAT(
+        problems("ports:\n"
+                 "  - name: a\n"
+                 "    mtu: big\n"
+                 "    netwrok: blue\n"
+                 "  - name: b\n"
+                 "    queues: -1\n"
+                 "    tap: {mac: [1]}\n"
+                 "bogus: 1\n"),
+        ElementsAre("3: ports[0].mtu: expected a number, got \"big\"",
+                    "4: ports[0]: unknown field \"netwrok\"; did you mean \"network\"?",
+                    "6: ports[1].queues: must not be negative, got \"-1\"",
+                    "7: ports[1].tap.mac: expected one value, got a list",
+                    "8: : unknown field \"bogus\"; known are settings, networks, ports, routers"));
 }
 
 TEST(TextRead, WrongTypes) {

@@ -31,8 +31,10 @@ TEST_F(Complete, Commands) {
 }
 
 TEST_F(Complete, Kinds) {
-    EXPECT_THAT(words({"get", ""}), ElementsAre("fdb", "networks", "ports", "topology", "workers"));
-    EXPECT_THAT(words({"delete", ""}), ElementsAre("networks", "ports"));
+    EXPECT_THAT(words({"get", ""}),
+                ElementsAre("fdb", "neighbors", "networks", "next-hops", "ports", "routers",
+                            "routes", "topology", "workers"));
+    EXPECT_THAT(words({"delete", ""}), ElementsAre("networks", "ports", "routers"));
 }
 
 TEST_F(Complete, NamesFromTheDaemon) {

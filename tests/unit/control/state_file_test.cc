@@ -131,8 +131,8 @@ TEST_F(StateFileTest, NewerFormatIsRefused) {
 }
 
 TEST_F(StateFileTest, FieldOfANewerVersionIsRefused) {
-    write_file(path_, wrap("routers: [{name: r}]\n"));
-    EXPECT_THAT(refusal(), HasSubstr("line 2: : unknown field \"routers\""));
+    write_file(path_, wrap("tunnels: [{name: r}]\n"));
+    EXPECT_THAT(refusal(), HasSubstr("line 2: : unknown field \"tunnels\""));
 }
 
 TEST_F(StateFileTest, FileThatOthersMayWriteIsRefused) {

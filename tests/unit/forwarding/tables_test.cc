@@ -13,12 +13,14 @@ TEST(BridgePort, PackedWordGivesBackEveryField) {
     std::mt19937_64 random(1);
     for (int i = 0; i < 100'000; ++i) {
         const BridgePort before{static_cast<PortId>(random()), static_cast<BridgeId>(random()),
-                                static_cast<uint16_t>(random()), random() % 2 == 0};
+                                static_cast<uint16_t>(random() % 4096), random() % 2 == 0,
+                                static_cast<InterfaceId>(random())};
         const BridgePort after = BridgePort::unpack(before.pack());
         ASSERT_EQ(after.port, before.port);
         ASSERT_EQ(after.bridge, before.bridge);
         ASSERT_EQ(after.vlan, before.vlan);
         ASSERT_EQ(after.isolated, before.isolated);
+        ASSERT_EQ(after.interface, before.interface);
     }
 }
 

@@ -142,11 +142,12 @@ TEST(PlanDelete, RefusesWhatIsUsed) {
 
 TEST(PlanDelete, RefusesUnknownKindsAndNames) {
     const auto plan = plan_delete(from_yaml(kCurrent),
-                                  names({{"router", "a"}, {"port", "nobody"}, {"port", "web"}}));
+                                  names({{"tunnel", "a"}, {"port", "nobody"}, {"port", "web"}}));
     ASSERT_FALSE(plan.has_value());
-    EXPECT_THAT(to_strings(plan.error()),
-                ElementsAre("objects[0].kind: unknown kind \"router\"; known are network, port",
-                            "objects[1]: no port is named \"nobody\""));
+    EXPECT_THAT(
+        to_strings(plan.error()),
+        ElementsAre("objects[0].kind: unknown kind \"tunnel\"; known are network, port, router",
+                    "objects[1]: no port is named \"nobody\""));
 }
 
 }  // namespace

@@ -16,9 +16,10 @@ std::vector<std::string> references(const google::protobuf::Message& object) {
 }
 
 TEST(Kinds, AreTheListsOfTheTopology) {
-    ASSERT_EQ(kinds().size(), 2U);
+    ASSERT_EQ(kinds().size(), 3U);
     EXPECT_EQ(kinds()[0].name, "network");
     EXPECT_EQ(kinds()[1].name, "port");
+    EXPECT_EQ(kinds()[2].name, "router");
     EXPECT_EQ(find_kind("port"), &kinds()[1]);
     EXPECT_EQ(find_kind("ports"), nullptr);
 }

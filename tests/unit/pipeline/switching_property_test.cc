@@ -30,8 +30,7 @@ class RandomBridge {
             network.fdb_limit = static_cast<uint32_t>(below(3) == 0 ? below(6) : 1000);
             rig_.add_bridge(id, {.fdb_limit = network.fdb_limit,
                                  .vlan_transparent = network.transparent,
-                                 .group_forward_mask = network.group_forward_mask,
-                                 .flood = {}});
+                                 .group_forward_mask = network.group_forward_mask});
         }
         const auto ports = static_cast<PortId>(2 + below(7));
         for (PortId id = 1; id <= ports; ++id)

@@ -21,9 +21,10 @@ class Handover : public test::ThreadedPoolTest {
         network_ = std::make_unique<test::Network>();
         read_side_ = std::make_unique<ReadSide>();
         by_id_.assign(forwarding::kMaxWorkers, nullptr);
-        for (uint16_t id = 0; id < workers; ++id) {
+        for (unsigned id = 0; id < workers; ++id) {
             workers_.push_back(std::make_unique<Worker>(
-                id, Worker::Environment{network_->tables, pools(), *read_side_, by_id_},
+                static_cast<uint16_t>(id),
+                Worker::Environment{network_->tables, pools(), *read_side_, by_id_, resolver_},
                 Worker::Options{.busy_polling = first_is_busy_polling && id == 0}));
             by_id_[id] = workers_.back().get();
         }
@@ -93,6 +94,7 @@ class Handover : public test::ThreadedPoolTest {
     std::mt19937 random_{7};
     std::unique_ptr<test::Network> network_;
     std::unique_ptr<ReadSide> read_side_;
+    pipeline::Resolver resolver_;
     std::vector<Worker*> by_id_;
     std::vector<std::unique_ptr<Worker>> workers_;
     std::vector<std::unique_ptr<SourcePort>> sources_;
