@@ -86,6 +86,35 @@ def heddle(kind: str, cpu: int | None) -> Iterator[Connection]:
         yield Connection(ends[0].namespace, ends[1].namespace).wait()
 
 
+FAR = "10.0.2.2"  # of the server, behind a router
+
+
+@contextlib.contextmanager
+def heddle_router(kind: str) -> Iterator[Connection]:
+    """Two subnets and a router of Heddle's between them, one worker."""
+    with Lab() as lab, contextlib.closing(Daemon()) as daemon:
+        daemon.start()
+        site = Site(lab, daemon)
+        site.document["settings"] = {"workers": 1}
+        site.router("r", 1, 2)
+        make = site.tap if kind == "tap" else site.veth
+        client, server = make(subnet=1), make(subnet=2)
+        site.apply()
+        site.wait_for_ping(client, server)
+        yield Connection(client.namespace, server.namespace)
+
+
+@contextlib.contextmanager
+def namespace_router() -> Iterator[Connection]:
+    """The same with a namespace that forwards between two veth pairs."""
+    with Lab() as lab:
+        client, server = lab.namespace(), lab.namespace()
+        lab.router([client, server])
+        shell.wait_until(lambda: client.run("ping", "-n", "-q", "-c", "1", "-W", "1", FAR,
+                                            check=False).returncode == 0, "the server answers")
+        yield Connection(client, server)
+
+
 def pin_workers(daemon: Daemon, cpus: list[int]) -> None:
     """Puts worker number n on the n-th CPU."""
     for worker in daemon.client.get("workers"):

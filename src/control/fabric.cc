@@ -113,6 +113,10 @@ void Fabric::publish_dirty_bridges() {
         bridge->flood = std::move(flood[name]);
         bridge->routers = routing_.interfaces_on(name);
         bridge->proxy_arp = network.wanted.proxy_arp;
+        if (!bridge->routers.empty()) {
+            bridge->router = bridge->routers.front();
+            bridge->router_mac = tables_.interface(bridge->router)->mac.to_u64();
+        }
         network.ports = members[name];
         tables_.publish(network.id, bridge.get());
         retire(std::exchange(network.bridge, std::move(bridge)));
@@ -202,7 +206,7 @@ void Fabric::maintain() {
     for (auto& [name, port] : ports_)
         look_after(*port);
     publish_changes();
-    routing_.maintain();
+    if (const auto news = routing_.maintain()) report_("router", news->first, news->second);
     ++maintenance_rounds_;
     if (maintenance_rounds_ % kAgeingRounds == 0) age_addresses();
     for (auto& [name, port] : ports_)

@@ -80,6 +80,7 @@ api::Problems Routing::update(const Surroundings& surroundings) {
     // Only now: routes lead to interfaces of this and to tables of other routers.
     for (const model::Router& wanted : surroundings.wanted.routers) {
         Router& router = *routers_[wanted.name];
+        if (router.wanted == wanted) continue;
         update_routes(router, wanted);
         router.wanted = wanted;
     }
@@ -138,6 +139,9 @@ void Routing::publish(Router& router, Interface& interface, const model::Router&
         if (const auto* v4 = address.v4()) object->addresses4.push_back(*v4);
         if (const auto* v6 = address.v6()) object->addresses6.push_back(*v6);
     }
+    if (!object->addresses4.empty()) object->broadcast_bits = UINT32_MAX;
+    for (const net::Ipv4Prefix& own : object->addresses4)
+        object->broadcast_bits &= ~own.mask().value();
     if (const auto& advertisement = interface.wanted.advertisement) {
         object->advertises = true;
         object->advertisement.managed = advertisement->managed;
@@ -168,17 +172,23 @@ void Routing::publish(Router& router, Interface& interface, const model::Router&
             problem.set_message("the FDB is full: no room for its MAC address");
         }
     }
-    const InterfaceId id = interface.id;
-    scheduler_.ask_resolver([id](pipeline::Resolver& resolver, pipeline::Context& context) {
-        resolver.announce(context, id);
-    });
+    unannounced_.push_back(interface.id);
     dirty_networks_.insert(interface.wanted.network);
     if (interface.published != nullptr) garbage_.emplace_back(std::move(interface.published));
     interface.published = std::move(object);
 }
 
+void Routing::announce() {
+    if (unannounced_.empty()) return;
+    scheduler_.ask_resolver([this](pipeline::Resolver& resolver, pipeline::Context& context) {
+        for (const InterfaceId id : unannounced_)
+            resolver.announce(context, id);
+    });
+    unannounced_.clear();
+}
+
 void Routing::remove_interface(Router& router, Interface& interface) {
-    remove_attached(router, interface);
+    remove_routes_by(router, interface.id);
     tables_.publish_interface(interface.id, nullptr);
     ended_bridge_ports_.insert(interface.bridge_port);
     dirty_networks_.insert(interface.wanted.network);
@@ -205,27 +215,38 @@ void Routing::update_hosts(const Surroundings& surroundings) {
         for (const auto& [network, interface] : router->interfaces)
             watched.insert(network);
     }
-    std::map<NeighborKey, net::MacAddress> hosts;
+    std::map<NeighborKey, Host> hosts;
     for (const model::Port& port : surroundings.wanted.ports) {
         if (!port.mac) continue;
         const auto add = [&](const std::string& network) {
             if (!watched.contains(network)) return;
+            const Host host{*port.mac, surroundings.bridge_port_of(port.name, network)};
             for (const net::IpAddress& address : port.addresses)
-                hosts[NeighborKey(surroundings.bridge_of(network), address)] = *port.mac;
+                hosts[NeighborKey(surroundings.bridge_of(network), address)] = host;
         };
         add(port.network);
         for (const model::TrunkVlan& vlan : port.vlans)
             add(vlan.network);
     }
+    // Routers on one network know each other.
+    for (const auto& [name, router] : routers_) {
+        for (const auto& [network, interface] : router->interfaces) {
+            const RouterInterface& own = *interface.published;
+            const Host host{own.mac, interface.bridge_port};
+            hosts[NeighborKey(own.bridge, own.link_local)] = host;
+            for (const net::IpPrefix& address : interface.wanted.addresses)
+                hosts[NeighborKey(own.bridge, address.address())] = host;
+        }
+    }
     if (hosts == hosts_) return;
     scheduler_.ask_resolver([&](pipeline::Resolver& resolver, pipeline::Context& context) {
-        for (const auto& [key, mac] : hosts_) {
+        for (const auto& [key, host] : hosts_) {
             if (!hosts.contains(key)) resolver.clear_permanent(context, key);
         }
-        for (const auto& [key, mac] : hosts) {
+        for (const auto& [key, host] : hosts) {
             const auto before = hosts_.find(key);
-            if (before == hosts_.end() || before->second != mac) {
-                resolver.set_permanent(context, key, mac);
+            if (before == hosts_.end() || before->second != host) {
+                resolver.set_permanent(context, key, host.mac, host.bridge_port);
             }
         }
     });
@@ -286,6 +307,31 @@ void Routing::remove_attached(Router& router, const Interface& interface) {
     }
 }
 
+void Routing::remove_routes_by(Router& router, InterfaceId interface) {
+    const auto leads_there = [&](NextHopId id) {
+        const NextHops::Info& info = next_hops_.info(id);
+        return info.hop.interface == interface ||
+               std::any_of(info.members.begin(), info.members.end(),
+                           [&](const NextHops::Member& member) {
+                               return member.hop.interface == interface;
+                           });
+    };
+    const auto remove_from = [&](auto& rib) {
+        std::vector<std::pair<typename std::remove_reference_t<decltype(rib)>::Prefix, NextHopId>>
+            found;
+        rib.for_each([&](const auto& prefix, NextHopId id, bool) {
+            if (leads_there(id)) found.emplace_back(prefix, id);
+        });
+        for (const auto& [prefix, id] : found) {
+            const NextHops::Source source = next_hops_.info(id).source;
+            const uint8_t distance = next_hops_.info(id).distance;
+            rib.remove(prefix, source, distance);
+        }
+    };
+    remove_from(router.ipv4);
+    remove_from(router.ipv6);
+}
+
 AdjacencyId Routing::pin(const NeighborKey& key) {
     if (const auto found = pinned_.find(key); found != pinned_.end()) return found->second;
     AdjacencyId id = forwarding::kNoAdjacency;
@@ -336,7 +382,6 @@ void Routing::update_routes(Router& router, const model::Router& wanted) {
     // First what is new or other, so that a packet finds the old way or the new one.
     for (const model::Route& route : wanted.routes) {
         const auto found = before.find(Key{route.prefix, route.distance});
-        // Its interfaces, or the other router, may be new ones of the old name.
         add_static(router, route);
         if (found != before.end()) before.erase(found);
     }
@@ -380,7 +425,7 @@ void Routing::release() {
     garbage_.clear();
 }
 
-void Routing::maintain() {
+void Routing::reclaim_neighbors() {
     std::set<AdjacencyId> used;
     next_hops_.for_each([&](NextHopId, const NextHops::Info& info) {
         if (info.hop.kind == NextHop::Kind::adjacency) used.insert(info.hop.index);
@@ -403,6 +448,18 @@ void Routing::maintain() {
     scheduler_.ask_resolver([&](pipeline::Resolver& resolver, pipeline::Context& context) {
         resolver.release(context, retired);
     });
+}
+
+std::optional<std::pair<std::string, std::string>> Routing::maintain() {
+    reclaim_neighbors();
+    const auto& statistics = scheduler_.resolver_statistics();
+    const uint64_t conflicts = statistics.conflicts.load();
+    const uint64_t news = conflicts - std::exchange(conflicts_told_, conflicts);
+    const auto found = interface_of_id_.find(statistics.conflict_at.load());
+    if (news == 0 || found == interface_of_id_.end()) return std::nullopt;
+    return std::pair{found->second.first->wanted.name,
+                     fmt::format("somebody else in network {} claims its address ({} messages)",
+                                 found->second.second->wanted.network, news)};
 }
 
 }  // namespace heddle::control

@@ -34,6 +34,9 @@ class Routing {
     struct Surroundings {
         const model::Topology& wanted;
         std::function<forwarding::BridgeId(const std::string& network)> bridge_of;
+        /// Where a port carries a network, kNoBridgePort if it does so more than once.
+        std::function<forwarding::BridgePortId(const std::string& port, const std::string& network)>
+            bridge_port_of;
     };
 
     /// Makes the routers of `surroundings.wanted` those in force. What goes is unpublished; the
@@ -50,6 +53,10 @@ class Routing {
         return std::exchange(ended_bridge_ports_, {});
     }
 
+    /// Tells networks of interfaces that are new or changed, once their bridges are published and
+    /// ports are up.
+    void announce();
+
     /// No worker uses these bridges any more: forgets their neighbours, before their ids are used
     /// again.
     void forget_bridges(const std::set<forwarding::BridgeId>& bridges);
@@ -60,8 +67,9 @@ class Routing {
     bool has_garbage() const;
     void release();
 
-    /// A grace period for neighbours that were forgotten; call now and then.
-    void maintain();
+    /// A grace period for neighbours that were forgotten; call once a second. Answers what to tell
+    /// the operator, as the name of a router and a message, if there is something new.
+    std::optional<std::pair<std::string, std::string>> maintain();
 
     /// Routes of a source other than the configuration.
     struct Updated {
@@ -102,6 +110,7 @@ class Routing {
         Rib<net::Ipv6Address> ipv6;
         std::map<std::string, Interface> interfaces;  ///< by network
     };
+    void reclaim_neighbors();
     void remove_router(std::map<std::string, std::unique_ptr<Router>>::iterator router);
     void remove_interface(Router& router, Interface& interface);
     void update_interfaces(Router& router, const model::Router& wanted,
@@ -113,6 +122,8 @@ class Routing {
 
     void add_attached(Router& router, const Interface& interface);
     void remove_attached(Router& router, const Interface& interface);
+    /// Of all sources: nothing may lead to the id of an interface that goes.
+    void remove_routes_by(Router& router, forwarding::InterfaceId interface);
     void add_static(Router& router, const model::Route& route);
     void add(Router& router, const net::IpPrefix& prefix, const std::vector<NextHops::Member>& hops,
              NextHops::Source source, uint8_t distance);
@@ -138,11 +149,19 @@ class Routing {
     NextHops next_hops_;
     std::map<std::string, std::unique_ptr<Router>> routers_;
     std::unordered_map<forwarding::InterfaceId, std::pair<Router*, Interface*>> interface_of_id_;
-    std::map<forwarding::NeighborKey, net::MacAddress> hosts_;  ///< permanent neighbours
+    struct Host {
+        net::MacAddress mac;
+        forwarding::BridgePortId bridge_port = forwarding::kNoBridgePort;
+
+        friend bool operator==(const Host&, const Host&) = default;
+    };
+    std::map<forwarding::NeighborKey, Host> hosts_;  ///< permanent neighbours
     /// Neighbours that next hops refer to, or did until the next maintain().
     std::map<forwarding::NeighborKey, forwarding::AdjacencyId> pinned_;
+    uint64_t conflicts_told_ = 0;
     std::vector<std::string> sources_;  ///< from kFirstOther on
     std::set<std::string> dirty_networks_;
+    std::vector<forwarding::InterfaceId> unannounced_;
     std::set<forwarding::BridgePortId> ended_bridge_ports_;
     std::vector<forwarding::InterfaceId> retired_interfaces_;
     std::vector<std::shared_ptr<const void>> garbage_;

@@ -55,6 +55,7 @@ Fabric::Outcome Transaction::run() {
     update_static_entries();
     start_devices();
     fabric_.publish_changes();
+    fabric_.routing_.announce();
     return std::move(outcome_);
 }
 
@@ -226,7 +227,16 @@ void Transaction::update_memberships(Fabric::PortRuntime& port) {
 
 void Transaction::update_routers() {
     const api::Problems warnings = fabric_.routing_.update(
-        {wanted_, [&](const std::string& network) { return fabric_.networks_.at(network)->id; }});
+        {wanted_, [&](const std::string& network) { return fabric_.networks_.at(network)->id; },
+         [&](const std::string& port, const std::string& network) {
+             BridgePortId found = forwarding::kNoBridgePort;
+             for (const auto& [vlan, membership] : fabric_.ports_.at(port)->memberships) {
+                 if (membership.network != network) continue;
+                 if (found != forwarding::kNoBridgePort) return forwarding::kNoBridgePort;
+                 found = membership.id;
+             }
+             return found;
+         }});
     outcome_.warnings.insert(outcome_.warnings.end(), warnings.begin(), warnings.end());
     ended_memberships_.merge(fabric_.routing_.take_ended_bridge_ports());
 }

@@ -38,6 +38,10 @@ struct Bridge {
     std::vector<BridgePortId> flood = {};   ///< all its bridge ports
     std::vector<InterfaceId> routers = {};  ///< interfaces of routers on it
     bool proxy_arp = false;
+    /// One of the routers and its MAC address, so that frames to it need no lookup; the others have
+    /// entries in the FDB, as this one has.
+    uint64_t router_mac = 0;  ///< as net::MacAddress::to_u64() gives it; 0: no router
+    InterfaceId router = kNoInterface;
 };
 
 /// What workers count per bridge, rarely: a new address, a move, a refusal.

@@ -40,6 +40,7 @@ AdjacencyId NeighborTable::add(const NeighborKey& key) noexcept {
     Adjacency& adjacency = adjacencies_[id];
     adjacency.link.store(0, std::memory_order_relaxed);
     adjacency.used.store(0, std::memory_order_relaxed);
+    adjacency.bridge_port.store(kNoBridgePort, std::memory_order_relaxed);
     adjacency.key = key;
     slot->store(tag(hash) << 32 | id, std::memory_order_release);
     ++size_;

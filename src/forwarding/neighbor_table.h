@@ -59,7 +59,9 @@ static_assert(sizeof(NeighborKey) == 20);
 struct alignas(64) Adjacency {
     std::atomic<uint64_t> link;  ///< 0, or its MAC address and flags
     std::atomic<uint32_t> used;  ///< tick (seconds) when a packet was last sent to it
-    NeighborKey key;             ///< constant while the adjacency is in the table
+    /// Where it is, if it is a host of the port table; otherwise the FDB is to be asked.
+    std::atomic<BridgePortId> bridge_port;
+    NeighborKey key;  ///< constant while the adjacency is in the table
 
     static constexpr uint64_t kUsable = uint64_t{1} << 63;
     static constexpr uint64_t kPermanent = uint64_t{1} << 62;  ///< of the port table

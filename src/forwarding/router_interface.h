@@ -22,6 +22,8 @@ struct RouterInterface {
     std::vector<net::Ipv4Prefix> addresses4;  ///< its own, with the length of their subnets
     std::vector<net::Ipv6Prefix> addresses6;  ///< without the link-local one
     net::Ipv6Address link_local;
+    /// Bits that are set in all broadcast addresses of its subnets: a first look at an address.
+    uint32_t broadcast_bits = 0;
 
     struct Advertisement {
         bool managed = false;
@@ -67,16 +69,21 @@ struct RouterInterface {
         return addresses6.empty() ? link_local : addresses6.front().address();
     }
 
-    bool attaches(net::Ipv4Address address) const noexcept {
+    /// Whether a host of a subnet of the interface may have the address: not that of the subnet
+    /// itself, which for IPv6 is any router's (RFC 4291, section 2.6.1), nor a broadcast address.
+    bool may_be_host(net::Ipv4Address address) const noexcept {
         for (const net::Ipv4Prefix& own : addresses4) {
-            if (own.contains(address)) return true;
+            if (!own.contains(address)) continue;
+            const uint32_t host = address.value() & ~own.mask().value();
+            return own.length() >= 31 || (host != 0 && host != ~own.mask().value());
         }
         return false;
     }
-    bool attaches(const net::Ipv6Address& address) const noexcept {
+    bool may_be_host(const net::Ipv6Address& address) const noexcept {
         if (address.is_link_local()) return true;
         for (const net::Ipv6Prefix& own : addresses6) {
-            if (own.contains(address)) return true;
+            if (!own.contains(address)) continue;
+            return own.length() >= 127 || address != own.network().address();
         }
         return false;
     }

@@ -60,6 +60,13 @@ void check_owners(const Topology& topology, const ObjectPaths& paths, api::Probl
                        api::member(path, "mac"));
         }
     }
+    for (size_t i = 0; i < topology.networks.size(); ++i) {
+        const Network& network = topology.networks[i];
+        for (const StaticFdbEntry& entry : network.static_fdb) {
+            owners.add(network.name, entry.mac, "port " + entry.port,
+                       api::member(paths.of("networks", i), "static_fdb"));
+        }
+    }
     for (size_t i = 0; i < topology.ports.size(); ++i) {
         const Port& port = topology.ports[i];
         const std::string path = paths.of("ports", i);

@@ -13,17 +13,14 @@ using forwarding::BridgePort;
 using forwarding::BridgePortId;
 using packet::DropReason;
 
-void send(Context& context, const BridgePort& to, rte_mbuf* frame) noexcept {
-    if (to.vlan != 0) {
-        rte_mbuf* writable = packet::ensure_headroom(frame, sizeof(net::VlanTag), context.pools);
-        if (writable == nullptr) {
-            drop(context, to.port, DropReason::tx_no_buffer, frame);
-            return;
-        }
-        frame = writable;
-        push_vlan(frame, to.vlan);
+void send_tagged(Context& context, const BridgePort& to, rte_mbuf* frame) noexcept {
+    rte_mbuf* writable = packet::ensure_headroom(frame, sizeof(net::VlanTag), context.pools);
+    if (writable == nullptr) {
+        drop(context, to.port, DropReason::tx_no_buffer, frame);
+        return;
     }
-    context.egress.enqueue(to.port, frame);
+    push_vlan(writable, to.vlan);
+    context.egress.enqueue(to.port, writable);
 }
 
 void flood(Context& context, const Bridge& bridge, BridgePortId from_id, rte_mbuf* frame) noexcept {
@@ -51,6 +48,12 @@ void flood(Context& context, const Bridge& bridge, BridgePortId from_id, rte_mbu
             }
         }
         last = to;
+    }
+    if (last.port == forwarding::kNoPort && meta.originated) {
+        // Nobody is there to hear an announcement: that is no loss.
+        context.tables.counters(ingress, context.worker).consumed.add(1);
+        rte_pktmbuf_free(frame);
+        return;
     }
     if (last.port == forwarding::kNoPort) {
         drop(context, ingress, DropReason::no_destination, frame);

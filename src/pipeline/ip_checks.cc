@@ -1,5 +1,7 @@
 #include "pipeline/ip_checks.h"
 
+#include <cstring>
+
 #include "net/checksum.h"
 #include "net/ethernet.h"
 #include "packet/frame.h"
@@ -25,6 +27,16 @@ void trim(rte_mbuf* frame, uint32_t length) noexcept {
 }
 
 bool header_checksum_ok(const net::Ipv4Header* header, unsigned length) noexcept {
+    if (length == sizeof(net::Ipv4Header)) [[likely]] {  // five words, without a loop or a call
+        uint64_t words[2];
+        uint32_t last;
+        std::memcpy(words, header, sizeof(words));
+        std::memcpy(&last, reinterpret_cast<const std::byte*>(header) + sizeof(words),
+                    sizeof(last));
+        const auto low = [](uint64_t word) { return word & UINT32_MAX; };
+        return net::detail::fold_to_16(low(words[0]) + (words[0] >> 32) + low(words[1]) +
+                                       (words[1] >> 32) + last) == 0xffff;
+    }
     return net::ipv4_header_checksum_ok({reinterpret_cast<const std::byte*>(header), length});
 }
 
@@ -85,6 +97,9 @@ bool has_embedded_ipv4(const net::Ipv6Address& address) noexcept {
 }  // namespace
 
 bool is_broadcast_of(const RouterInterface& in, net::Ipv4Address address) noexcept {
+    if ((address.value() & in.broadcast_bits) != in.broadcast_bits) [[likely]] {
+        return false;
+    }
     for (const net::Ipv4Prefix& own : in.addresses4) {
         if (own.length() >= 31 || !own.contains(address)) continue;
         if ((address.value() | own.mask().value()) == UINT32_MAX) return true;
@@ -114,6 +129,7 @@ std::optional<DropReason> check_ipv4(rte_mbuf* frame, const RouterInterface& in)
         return DropReason::martian;
     }
     if (source == destination) return DropReason::land;
+    if (in.owns(source)) return DropReason::martian;  // nobody else speaks for the router
     // RFC 3927, section 7.
     if ((source.is_link_local() || destination.is_link_local()) && !in.owns(destination)) {
         return DropReason::beyond_scope;
@@ -126,7 +142,11 @@ std::optional<DropReason> check_ipv6(rte_mbuf* frame, const RouterInterface& in)
     if (!contiguous(frame, kL2 + sizeof(net::Ipv6Header))) return DropReason::bad_ip_header;
     const net::Ipv6Header* header = ipv6_header(frame);
     const uint32_t length = sizeof(net::Ipv6Header) + header->payload_length.value();
-    if (header->version() != net::Ipv6Header::kVersion || length > frame->pkt_len - kL2) {
+    // A jumbogram (RFC 2675) has its length elsewhere, and is not for links of this size.
+    const bool jumbogram =
+        header->payload_length.value() == 0 && header->next_header == net::ip_protocol::kHopByHop;
+    if (header->version() != net::Ipv6Header::kVersion || length > frame->pkt_len - kL2 ||
+        jumbogram) {
         return DropReason::bad_ip_header;
     }
     if (net::is_extension_header(header->next_header)) [[unlikely]] {
@@ -140,6 +160,7 @@ std::optional<DropReason> check_ipv6(rte_mbuf* frame, const RouterInterface& in)
         return DropReason::martian;
     }
     if (source == destination) return DropReason::land;
+    if (in.owns(source)) return DropReason::martian;
     if ((source.is_link_local() || destination.is_link_local()) && !in.owns(destination)) {
         return DropReason::beyond_scope;
     }

@@ -35,6 +35,9 @@ constexpr uint32_t kFailedSeconds = 1;
 /// Timers of entries that do not wait for an answer.
 constexpr unsigned kHousekeepingMs = 1000;
 
+/// Of one bridge, so that its hosts cannot take all there are.
+constexpr uint32_t kMaxPerBridge = 16384;
+
 constexpr unsigned kMaxWaiting = 64;              ///< per neighbour
 constexpr unsigned kMaxWaitingInAll = 2048;       ///< of a pool of 16384
 constexpr unsigned kMaxWaitingSuperframes = 256;  ///< of a pool of 1024 large buffers
@@ -45,7 +48,8 @@ uint64_t milliseconds(uint64_t count) noexcept {
 
 }  // namespace
 
-Resolver::Resolver() : neighbors_(forwarding::kMaxAdjacencies) {
+Resolver::Resolver()
+    : neighbors_(forwarding::kMaxAdjacencies), of_bridge_(forwarding::kMaxBridges) {
     live_.reserve(forwarding::kMaxAdjacencies);
     retired_.reserve(forwarding::kMaxAdjacencies);
 }
@@ -81,8 +85,11 @@ AdjacencyId Resolver::destination_of(Context& context, rte_mbuf* frame,
 }
 
 AdjacencyId Resolver::add(Context& context, const NeighborKey& key) noexcept {
+    uint32_t& present = of_bridge_[key.bridge];
+    if (present >= kMaxPerBridge) return kNoAdjacency;
     const AdjacencyId id = context.tables.neighbors.add(key);
     if (id == kNoAdjacency) return id;
+    ++present;
     neighbors_[id] = Neighbor{};
     neighbors_[id].live = true;
     neighbors_[id].phase_since = context.tick;
@@ -232,8 +239,9 @@ void Resolver::confirm(Context& context, AdjacencyId id, const net::MacAddress& 
 
 void Resolver::learn(Context& context, const RouterInterface& in, const net::IpAddress& address,
                      const net::MacAddress& mac, bool create, bool solicited) noexcept {
-    const bool attached = address.is_v4() ? in.attaches(*address.v4()) : in.attaches(*address.v6());
-    if (!attached) return;
+    const bool host =
+        address.is_v4() ? in.may_be_host(*address.v4()) : in.may_be_host(*address.v6());
+    if (!host) return;
     const NeighborKey key(in.bridge, address);
     AdjacencyId id = context.tables.neighbors.find(key);
     if (id == kNoAdjacency && create) id = add(context, key);
@@ -315,6 +323,7 @@ void Resolver::probe(Context& context, AdjacencyId id) noexcept {
 
 void Resolver::retire(Context& context, AdjacencyId id) noexcept {
     fail(context, id);  // nothing may be left waiting
+    --of_bridge_[context.tables.neighbors.at(id).key.bridge];
     context.tables.neighbors.erase(id);
     const uint32_t index = neighbors_[id].index;
     live_[index] = live_.back();
@@ -327,23 +336,27 @@ void Resolver::retire(Context& context, AdjacencyId id) noexcept {
 
 // ---- Control's requests
 
-void Resolver::set_permanent(Context& context, const NeighborKey& key,
-                             const net::MacAddress& mac) noexcept {
+void Resolver::set_permanent(Context& context, const NeighborKey& key, const net::MacAddress& mac,
+                             forwarding::BridgePortId bridge_port) noexcept {
     AdjacencyId id = context.tables.neighbors.find(key);
     if (id == kNoAdjacency) id = add(context, key);
     if (id == kNoAdjacency) return;
     Neighbor& neighbor = neighbors_[id];
     neighbor.mac = mac;
     neighbor.phase = NeighborPhase::reachable;
-    context.tables.neighbors.at(id).link.store(Adjacency::link_to(mac) | Adjacency::kPermanent,
-                                               std::memory_order_release);
+    Adjacency& adjacency = context.tables.neighbors.at(id);
+    adjacency.bridge_port.store(bridge_port, std::memory_order_relaxed);
+    adjacency.link.store(Adjacency::link_to(mac) | Adjacency::kPermanent,
+                         std::memory_order_release);
     flush_waiting(context, id);
 }
 
 void Resolver::clear_permanent(Context& context, const NeighborKey& key) noexcept {
     const AdjacencyId id = context.tables.neighbors.find(key);
     if (id == kNoAdjacency || !is_permanent(context, id)) return;
-    context.tables.neighbors.at(id).link.store(0, std::memory_order_release);
+    Adjacency& adjacency = context.tables.neighbors.at(id);
+    adjacency.bridge_port.store(forwarding::kNoBridgePort, std::memory_order_relaxed);
+    adjacency.link.store(0, std::memory_order_release);
     neighbors_[id].phase = NeighborPhase::unknown;
     neighbors_[id].phase_since = context.tick;
     if (neighbors_[id].pins == 0) retire(context, id);

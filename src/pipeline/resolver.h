@@ -45,9 +45,10 @@ class Resolver {
 
     // ---- What control asks for, by a command in the worker's thread
 
-    /// A host of the port table: known without asking, and changed by nobody else.
+    /// A host of the port table: known without asking, and changed by nobody else. It is behind
+    /// `bridge_port`, if that is given.
     void set_permanent(Context& context, const forwarding::NeighborKey& key,
-                       const net::MacAddress& mac) noexcept;
+                       const net::MacAddress& mac, forwarding::BridgePortId bridge_port) noexcept;
     /// It is as any other from now on.
     void clear_permanent(Context& context, const forwarding::NeighborKey& key) noexcept;
 
@@ -85,6 +86,7 @@ class Resolver {
     struct Statistics {
         std::atomic<uint64_t> requests{0};
         std::atomic<uint64_t> conflicts{0};  ///< others that claimed an address of a router's
+        std::atomic<forwarding::InterfaceId> conflict_at{0};  ///< the last time: whose address
     };
     const Statistics& statistics() const noexcept { return statistics_; }
 
@@ -145,6 +147,7 @@ class Resolver {
     bool is_permanent(const Context& context, forwarding::AdjacencyId id) const noexcept;
 
     forwarding::ZeroedArray<Neighbor> neighbors_;
+    forwarding::ZeroedArray<uint32_t> of_bridge_;  ///< how many are live
     std::vector<forwarding::AdjacencyId> live_;
     std::vector<forwarding::AdjacencyId> retired_;
     std::atomic<size_t> retired_count_{0};

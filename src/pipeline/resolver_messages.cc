@@ -220,6 +220,7 @@ bool Resolver::handle_router_solicitation(Context& context, const rte_mbuf* fram
 }
 
 void Resolver::conflict(Context& context, const RouterInterface& own) noexcept {
+    statistics_.conflict_at.store(own.id, std::memory_order_relaxed);
     statistics_.conflicts.fetch_add(1, std::memory_order_relaxed);
     announcer_.defend(context, own);
 }

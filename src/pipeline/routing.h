@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "net/ethernet.h"
 #include "pipeline/context.h"
 
 namespace heddle::pipeline {
@@ -11,24 +12,37 @@ class RouteBatch {
  public:
     explicit RouteBatch(Context& context) noexcept : context_(context) {}
 
-    /// Takes ownership of a frame whose destination is the MAC address of `interface`. Its
-    /// ingress_port and scope are set.
-    void add(forwarding::InterfaceId interface, rte_mbuf* frame) noexcept {
-        if (interface != interface_ || count_ == frames_.size()) {
+    /// Takes ownership of an untagged frame whose destination is the MAC address of `interface`.
+    /// Its ingress_port and scope are set. `ethertype` is in host order.
+    void add(forwarding::InterfaceId interface, rte_mbuf* frame, uint16_t ethertype) noexcept {
+        if (interface != interface_) {
             flush();
             interface_ = interface;
         }
-        frames_[count_++] = frame;
+        packet::metadata(frame).ingress_interface = interface;
+        if (ethertype == net::ethertype::kIpv4) {
+            if (ipv4_count_ == ipv4_.size()) flush();
+            ipv4_[ipv4_count_++] = frame;
+        } else if (ethertype == net::ethertype::kIpv6) {
+            if (ipv6_count_ == ipv6_.size()) flush();
+            ipv6_[ipv6_count_++] = frame;
+        } else {
+            add_other(frame, ethertype);
+        }
     }
 
     /// Routes what was added: checks, lookup, rewriting, egress. Called at the end of a burst.
     void flush() noexcept;
 
  private:
+    void add_other(rte_mbuf* frame, uint16_t ethertype) noexcept;
+
     Context& context_;
     forwarding::InterfaceId interface_ = forwarding::kNoInterface;
-    size_t count_ = 0;
-    std::array<rte_mbuf*, port::kBurst> frames_;
+    size_t ipv4_count_ = 0;
+    size_t ipv6_count_ = 0;
+    std::array<rte_mbuf*, port::kBurst> ipv4_;
+    std::array<rte_mbuf*, port::kBurst> ipv6_;
 };
 
 /// Routes a packet of Heddle's own in a VRF: no checks, TTL as it is. The frame begins with an

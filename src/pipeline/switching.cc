@@ -27,6 +27,8 @@ struct Pending {
     BridgePortId ingress;
     uint64_t destination_hash;
     uint64_t source_hash;
+    uint16_t ethertype;  ///< host order
+    bool to_router;      ///< to the bridge's router; its destination is not looked up
     Fdb::Key destination;
     Fdb::Key source;
 };
@@ -82,16 +84,18 @@ bool prepare(Context& context, const PortEntry& ingress, BridgeCache& bridges, r
     packet::Metadata& meta = packet::metadata(frame);
     meta.ingress_port = ingress.id;
     meta.scope = bridge->id;
-    const Fdb::Key destination(bridge->id, header->destination_u64());
-    const Fdb::Key source(bridge->id, header->source_u64());
-    pending = {frame,
-               bridge,
-               classified.bridge_port,
-               context.tables.fdb.hash(destination),
-               context.tables.fdb.hash(source),
-               destination,
-               source};
+    const uint64_t destination = header->destination_u64();
+    pending.frame = frame;
+    pending.bridge = bridge;
+    pending.ingress = classified.bridge_port;
+    pending.ethertype = header->ethertype.value();
+    pending.source = Fdb::Key(bridge->id, header->source_u64());
+    pending.source_hash = context.tables.fdb.hash(pending.source);
     context.tables.fdb.prefetch(pending.source_hash);
+    pending.to_router = destination == bridge->router_mac;
+    if (pending.to_router) return true;
+    pending.destination = Fdb::Key(bridge->id, destination);
+    pending.destination_hash = context.tables.fdb.hash(pending.destination);
     if (header->destination.is_unicast()) context.tables.fdb.prefetch(pending.destination_hash);
     return true;
 }
@@ -124,6 +128,10 @@ bool learn(Context& context, const Pending& pending) noexcept {
 
 void forward(Context& context, const PortEntry& ingress, const Pending& pending,
              RouteBatch& routed) noexcept {
+    if (pending.to_router) {
+        routed.add(pending.bridge->router, pending.frame, pending.ethertype);
+        return;
+    }
     const auto* header = rte_pktmbuf_mtod(pending.frame, const net::EthernetHeader*);
     if (header->destination.is_multicast()) {
         const uint32_t local_group = local_group_bit(header->destination);
@@ -151,7 +159,7 @@ void forward(Context& context, const PortEntry& ingress, const Pending& pending,
         return;
     }
     if (to.interface != forwarding::kNoInterface) {
-        routed.add(to.interface, pending.frame);
+        routed.add(to.interface, pending.frame, pending.ethertype);
         return;
     }
     if (to.isolated && context.tables.bridge_port(pending.ingress).isolated) {

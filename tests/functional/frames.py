@@ -8,7 +8,7 @@ from typing import Any
 from lab.raw import GSO_TCPV4, GSO_TCPV6, GSO_UDP_L4, NEEDS_CSUM, RawLink, VnetHeader
 from lab.site import Site
 from scapy.layers.inet import ICMP, IP, TCP, UDP
-from scapy.layers.inet6 import IPv6
+from scapy.layers.inet6 import ICMPv6EchoRequest, IPv6
 from scapy.layers.l2 import ARP, Dot1Q, Ether
 from scapy.packet import Packet, Raw
 
@@ -189,11 +189,13 @@ class Host:
         self._link: RawLink | None = None
         self._marks = 0
 
+    def open(self) -> None:
+        """Listens from now on. The device must be there."""
+        self._link = self.station.raw(self._vnet)
+
     @property
     def link(self) -> RawLink:
-        """Opened when it is first asked for, which must be after apply()."""
-        if self._link is None:
-            self._link = self.station.raw(self._vnet)
+        assert self._link is not None, "apply_with() opens the links"
         return self._link
 
     def source(self, version: int) -> str:
@@ -217,18 +219,23 @@ class Host:
         return [frame.data for frame in self.link.collect(count, deadline, self.is_mine)]
 
     def until_echo(self) -> list[bytes]:
-        """What came to this host up to now: everything before the answer to an echo request that is
-        sent now to the gateway, which comes after the answers to all that was sent before."""
+        """What came to this host up to now: everything but the answers to echo requests, one of each
+        family, that are sent now to the gateway; they come after those to all that was sent before."""
         self._marks += 1
         mark = f"mark {self._marks}".encode()
-        self.send(IP(src=self.ipv4, dst=self.station.gateways[0]) / ICMP(id=0x4D4D) / Raw(mark))
+        four, six = self.station.gateways
+        self.send(IP(src=self.ipv4, dst=four) / ICMP(id=0x4D4D) / Raw(mark))
+        self.send(IPv6(src=self.ipv6, dst=six) / ICMPv6EchoRequest(id=0x4D4D, data=mark))
         seen: list[bytes] = []
-        while True:
+        missing = {4, 6}
+        while missing:
             got = self.collect(1)
             assert got, "the gateway answers no echo request"
-            if got[0][14:15] == b"\x45" and got[0].endswith(mark) and got[0][34:35] == b"\0":
-                return seen
-            seen += got
+            if got[0].endswith(mark) and offsets(got[0])[2] in (1, 58):
+                missing.discard(got[0][14] >> 4)
+            else:
+                seen += got
+        return seen
 
     def answers(self, *sent: bytes) -> list[bytes]:
         """Sends frames; answers what this host got in return."""
@@ -236,6 +243,13 @@ class Host:
         for frame in sent:
             self.link.send(frame)
         return self.until_echo()
+
+
+def apply_with(site: Site, *hosts: Host) -> None:
+    """Site.apply(), and the hosts listen."""
+    site.apply()
+    for host in hosts:
+        host.open()
 
 
 def ip(version: int, source: str, destination: str, **fields: Any) -> Packet:

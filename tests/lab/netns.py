@@ -125,6 +125,24 @@ class Lab:
         Path(f"/proc/sys/net/ipv6/conf/{host}/disable_ipv6").write_text("1")
         return host
 
+    def router(self, ends: list[Namespace]) -> Namespace:
+        """A namespace that forwards between veth pairs: the Nth end gets 10.0.N.N and fd00:N::N, counted
+        from 1, and the router, 10.0.N.254 and fd00:N::fe, as its gateway."""
+        home = self.namespace()
+        for number, end in enumerate(ends, 1):
+            host = self.veth(end)
+            shell.run("ip", "link", "set", host, "netns", home.name)
+            home.run("ip", "link", "set", host, "up")
+            home.sysctl(f"net.ipv6.conf.{host}.disable_ipv6", "0")
+            for ours, theirs, length in ((f"10.0.{number}.254", f"10.0.{number}.{number}", 24),
+                                         (f"fd00:{number}::fe", f"fd00:{number}::{number}", 64)):
+                home.run("ip", "address", "add", f"{ours}/{length}", "dev", host)
+                end.run("ip", "address", "add", f"{theirs}/{length}", "dev", "eth0")
+                end.run("ip", "route", "add", "default", "via", ours)
+        home.sysctl("net.ipv4.ip_forward", "1")
+        home.sysctl("net.ipv6.conf.all.forwarding", "1")
+        return home
+
     def bridge(self, interfaces: list[str]) -> Namespace:
         """A Linux bridge over these host ends, in a namespace of its own, where netfilter can be kept
         off the bridged frames without touching the machine's settings."""
