@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
-from lab import iperf
+from lab import flow, iperf
 from lab.site import Site, Station
 
 
@@ -30,3 +32,88 @@ def test_first_packet_is_not_lost(site: Site, family: int) -> None:
     site.apply()
     iperf.ping_ms(client.namespace, client.gateways[family], count=1)
     iperf.ping_ms(client.namespace, server.addresses[family], count=1)
+
+
+def update(site: Site, lines: list[str], router: str = "r1", source: str = "bgp") -> str:
+    """`heddle update-routes` with these lines; answers what it says."""
+    done = site.client.run("update-routes", router, "--source", source, "-f", "-",
+                           stdin="\n".join(lines) + "\n", check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_a_thousand_route_changes_a_second_cost_no_packet(site: Site) -> None:
+    client, server = pair(site, "tap")
+    site.apply()
+    site.wait_for_ping(client, server)
+    # Around the flow's own destination, too: shorter and longer prefixes than the one it follows.
+    prefixes = [f"{first}.{second}.0.0/16" for first in range(20, 24) for second in range(248)]
+    prefixes += ["10.0.0.0/14", "10.0.2.0/28", f"{server.ipv4}/32", "0.0.0.0/0", "10.0.2.0/25",
+                 "10.0.2.128/25", "10.0.3.0/24", "10.0.0.0/23"]
+    via = f"via {server.ipv4}"
+    changes = 0
+    with flow.paced_flow(client.namespace, server.namespace, server.ipv4, 5000) as result:
+        end = time.monotonic() + 4
+        while time.monotonic() < end:
+            assert update(site, [f"{prefix} {via}" for prefix in prefixes]) == \
+                f"{len(prefixes)} routes added, 0 withdrawn\n"
+            assert update(site, [f"withdraw {prefix}" for prefix in prefixes]) == \
+                f"0 routes added, {len(prefixes)} withdrawn\n"
+            changes += 2 * len(prefixes)
+    assert changes > 4000, "more than 1,000 a second"
+    assert result.sent > 5000
+    assert result.lost == 0, result
+    assert {route["protocol"] for route in site.client.get("routes")} == {"attached", "local"}
+
+
+def test_routes_of_a_program_are_kept_apart_from_configured_ones(site: Site) -> None:
+    router = site.router("r1", 1, 2, routes=[{"prefix": "198.51.100.0/24", "blackhole": True}])
+    site.tap(subnet=1)
+    site.apply()
+    update(site, ["198.51.100.0/24 via 10.0.2.9 distance 20", "203.0.113.0/24 via 10.0.2.9"])
+
+    def routes() -> dict[tuple[str, str], bool]:
+        return {(route["prefix"], route["protocol"]): route.get("active", False)
+                for route in site.client.get("routes", "r1")
+                if not route["prefix"].startswith(("10.0.", "fd00:"))}
+    assert routes() == {("198.51.100.0/24", "static"): True, ("198.51.100.0/24", "bgp"): False,
+                        ("203.0.113.0/24", "bgp"): True}
+    router["routes"] = []
+    site.apply()
+    assert routes() == {("198.51.100.0/24", "bgp"): True, ("203.0.113.0/24", "bgp"): True}
+    router["interfaces"] = router["interfaces"][:1]
+    site.apply()
+    assert routes() == {}, "their way has gone"
+
+
+@pytest.mark.parametrize("line,problem", [
+    ("10.0.0.0/8", "exactly one of next_hops"),
+    ("10.1.2.3/8 via 10.0.2.9", "did you mean 10.0.0.0/8"),
+    ("20.0.0.0/8 via 10.9.9.9", "is in no subnet of the router's interfaces"),
+    ("20.0.0.0/8 via 10.0.2.254", "is the router's own address"),
+    ("20.0.0.0/8 via 10.0.2.9 distance 0", "must be 1 to 255"),
+    ("20.0.0.0/8 over 10.0.2.9", 'what is "over"'),
+    ("withdraw", "withdraw what?"),
+])
+def test_wrong_route_updates_are_refused_by_name(site: Site, line: str, problem: str) -> None:
+    site.router("r1", 1, 2)
+    site.apply()
+    done = site.client.run("update-routes", "r1", "--source", "bgp", "-f", "-", stdin=line + "\n",
+                           check=False)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert problem in done.stderr
+    assert all(route["protocol"] != "bgp" for route in site.client.get("routes"))
+
+
+def test_lookup_tells_what_would_happen(site: Site) -> None:
+    client, server = pair(site, "tap")
+    site.apply()
+    site.wait_for_ping(client, server)
+    steps = site.client.run("lookup", "r1", server.ipv4).stdout
+    assert "attached route 10.0.2.0/24" in steps
+    assert server.mac in steps and f"port {server.port}" in steps
+    assert "no route" in site.client.run("lookup", "r1", "192.0.2.1").stdout
+    for arguments, problem in ((("r2", "10.0.0.1"), 'no router is named "r2"'),
+                               (("r1", "nonsense"), "expected an IP address")):
+        done = site.client.run("lookup", *arguments, check=False)
+        assert done.returncode == 1 and problem in done.stderr, done
