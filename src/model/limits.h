@@ -13,7 +13,7 @@ struct Range {
 
 inline constexpr Range kWorkers{1, 64};
 inline constexpr Range kAgeingTime{10, 1'000'000};  ///< seconds
-inline constexpr Range kFdbLimit{0, 1'000'000};
+inline constexpr Range kFdbLimit{0, 131'072};
 inline constexpr Range kMtu{68, 65521};
 inline constexpr Range kQueues{1, 64};
 inline constexpr Range kVlan{1, 4094};
