@@ -50,7 +50,7 @@ TEST(Validate, AllProblemsAtOnce) {
                             "settings.workers: must be 1 to 64, is 65",
                             "networks[0].name: must begin with a letter or digit",
                             "networks[0].ageing_time: must be 10 to 1000000, is 9",
-                            "networks[0].fdb_limit: must be 0 to 1000000, is 1000001"));
+                            "networks[0].fdb_limit: must be 0 to 131072, is 1000001"));
 }
 
 TEST(Validate, NamesAreUniquePerKind) {
