@@ -219,22 +219,24 @@ class Host:
         return [frame.data for frame in self.link.collect(count, deadline, self.is_mine)]
 
     def until_echo(self) -> list[bytes]:
-        """What came to this host up to now: everything but the answers to echo requests, one of each
-        family, that are sent now to the gateway; they come after those to all that was sent before."""
-        self._marks += 1
-        mark = f"mark {self._marks}".encode()
+        """What came to this host up to now: everything but the answers to echo requests of both
+        families that are sent now to the gateway. Twice, because the router may answer the packets of
+        one burst in another order."""
         four, six = self.station.gateways
-        self.send(IP(src=self.ipv4, dst=four) / ICMP(id=0x4D4D) / Raw(mark))
-        self.send(IPv6(src=self.ipv6, dst=six) / ICMPv6EchoRequest(id=0x4D4D, data=mark))
         seen: list[bytes] = []
-        missing = {4, 6}
-        while missing:
-            got = self.collect(1)
-            assert got, "the gateway answers no echo request"
-            if got[0].endswith(mark) and offsets(got[0])[2] in (1, 58):
-                missing.discard(got[0][14] >> 4)
-            else:
-                seen += got
+        for _ in range(2):
+            self._marks += 1
+            mark = f"mark {self._marks}".encode()
+            self.send(IP(src=self.ipv4, dst=four) / ICMP(id=0x4D4D) / Raw(mark))
+            self.send(IPv6(src=self.ipv6, dst=six) / ICMPv6EchoRequest(id=0x4D4D, data=mark))
+            missing = {4, 6}
+            while missing:
+                got = self.collect(1)
+                assert got, "the gateway answers no echo request"
+                if got[0].endswith(mark) and offsets(got[0])[2] in (1, 58):
+                    missing.discard(got[0][14] >> 4)
+                else:
+                    seen += got
         return seen
 
     def answers(self, *sent: bytes) -> list[bytes]:
