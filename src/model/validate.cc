@@ -173,7 +173,6 @@ class Validation {
     }
 
     void routers() {
-        if (topology_.routers().empty()) return;
         const Surroundings surroundings{by_name(result_.networks), by_name(result_.ports)};
         for (int i = 0; i < topology_.routers_size(); ++i) {
             result_.routers.push_back(validate_router(topology_.routers(i), surroundings,

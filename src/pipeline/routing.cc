@@ -374,7 +374,8 @@ void route_run(Context& context, const RouterInterface& in,
             reason = DropReason::reverse_path;
         }
         if (reason) [[unlikely]] {
-            if (*reason == DropReason::beyond_scope) {
+            // IPv4 has no error for it, and a link-local sender no route back.
+            if (std::is_same_v<Ip, Ipv6> && *reason == DropReason::beyond_scope) {
                 send_icmp_error(context, in, frame, IcmpReason::beyond_scope);
             }
             drop(context, packet::metadata(frame).ingress_port, *reason, frame);
