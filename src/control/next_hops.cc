@@ -115,6 +115,12 @@ NextHopId NextHops::take(const std::vector<Member>& members, Source source, uint
     const NextHopId id = id_pool_.take();
     if (id >= forwarding::kMaxNextHops) {
         id_pool_.give_back(id);
+        if (info.group != nullptr) {  // no worker has seen it
+            tables_.publish_group(info.hop.index, nullptr);
+            group_ids_.give_back(info.hop.index);
+            for (const Member& member : key.members)
+                drop(ids_.at(Key{{{member.hop, 1}}, kMember, 0}));
+        }
         return kNoNextHop;
     }
     if (info_.size() <= id) info_.resize(id + 1);

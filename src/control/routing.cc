@@ -413,6 +413,15 @@ bool Routing::has_garbage() const {
 }
 
 void Routing::release() {
+    if (!retired_interfaces_.empty()) {
+        // Frames name interfaces by id: those on their way to the resolver, and those that wait
+        // there.
+        scheduler_.drain_rings();
+        scheduler_.ask_resolver([this](pipeline::Resolver& resolver, pipeline::Context& context) {
+            for (const InterfaceId id : retired_interfaces_)
+                resolver.forget_interface(context, id);
+        });
+    }
     // This drops their routes; the next hops that only they led to are out of reach already.
     for (const auto& router : retired_routers_)
         router_ids_.give_back(router->id);
@@ -445,6 +454,7 @@ void Routing::reclaim_neighbors() {
     });
     if (retired.empty()) return;
     scheduler_.synchronize();
+    scheduler_.drain_rings();
     scheduler_.ask_resolver([&](pipeline::Resolver& resolver, pipeline::Context& context) {
         resolver.release(context, retired);
     });

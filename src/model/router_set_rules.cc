@@ -114,15 +114,22 @@ class LeakLoops {
     void run() {
         drop_dead_ends();
         if (leaks_.empty()) return;
-        const std::set<net::IpAddress> destinations = places();
-        for (const size_t router : starts()) {
-            for (const net::IpAddress& destination : destinations)
+        const std::vector<size_t> routers = starts();
+        for (const net::IpAddress& destination : places()) {
+            reached_.clear();
+            for (const size_t router : routers) {
+                if (steps_ > kMaxSteps) return;
                 follow(router, destination);
+            }
         }
     }
 
  private:
     static constexpr size_t kAttached = SIZE_MAX;
+    /// Where thousands of routers lead to each other the rest is left to workers, who let a packet
+    /// pass no more than a few of them.
+    static constexpr size_t kMaxSteps = 3'000'000;
+
     struct Best {
         size_t route;  ///< index in the router, or kAttached
         uint8_t distance;
@@ -210,34 +217,38 @@ class LeakLoops {
         return nullptr;
     }
 
+    /// Goes on until a router that was reached before: if on this way, it is a loop.
     void follow(size_t start, const net::IpAddress& destination) {
-        std::vector<size_t> passed;
-        const Best* first = lookup(start, destination);
+        std::vector<size_t> way;
         for (size_t router = start;;) {
+            const auto [reached, is_new] = reached_.emplace(router, start);
+            if (!is_new) {
+                if (reached->second == start) report(router, way, destination);
+                return;
+            }
+            ++steps_;
             const Best* best = lookup(router, destination);
             if (best == nullptr || best->route == kAttached) return;
             const Route& route = topology_.routers[router].routes[best->route];
             const auto* leak = std::get_if<OtherRouter>(&route.target);
             if (leak == nullptr) return;
-            passed.push_back(router);
+            way.push_back(router);
             const auto next = index_.find(leak->name);
             if (next == index_.end()) return;  // reported as a dangling reference
             router = next->second;
-            if (std::find(passed.begin(), passed.end(), router) == passed.end()) continue;
-            if (router == start && reported_.emplace(start, first->route).second)
-                report(start, first->route, passed, destination);
-            return;
         }
     }
 
-    void report(size_t router, size_t route, const std::vector<size_t>& passed,
-                const net::IpAddress& destination) {
-        std::string way;
-        for (const size_t each : passed)
-            way += topology_.routers[each].name + " -> ";
+    /// `way` leads to `router` and from there back to it.
+    void report(size_t router, const std::vector<size_t>& way, const net::IpAddress& destination) {
+        const size_t route = lookup(router, destination)->route;
+        if (!reported_.emplace(router, route).second) return;
+        std::string text;
+        for (auto it = std::find(way.begin(), way.end(), router); it != way.end(); ++it)
+            text += topology_.routers[*it].name + " -> ";
         const std::string path =
             api::element(api::member(paths_.of("routers", router), "routes"), route);
-        problems_.add(path, fmt::format("a packet to {} would go round: {}{}", destination, way,
+        problems_.add(path, fmt::format("a packet to {} would go round: {}{}", destination, text,
                                         topology_.routers[router].name));
     }
 
@@ -249,6 +260,8 @@ class LeakLoops {
     std::unordered_map<std::string, size_t> index_;
     std::map<size_t, std::set<size_t>> leaks_;  ///< router -> routers it leaks to
     std::set<std::pair<size_t, size_t>> reported_;
+    std::unordered_map<size_t, size_t> reached_;  ///< router -> start of the walk, for one place
+    size_t steps_ = 0;
 };
 
 }  // namespace

@@ -62,11 +62,12 @@ struct Metadata {
     uint32_t flow_hash = 0;
     uint16_t ingress_interface = 0;  ///< InterfaceId of the router it came to; 0: not routed
     uint16_t egress_interface = 0;   ///< InterfaceId, of a frame that waits for its neighbour
+    uint16_t egress_scope = 0;       ///< BridgeId, likewise
     uint32_t adjacency = 0;          ///< AdjacencyId, likewise
     rte_mbuf* waiting = nullptr;     ///< the next one that waits for the same neighbour
     Punt punt = Punt::none;
     bool originated = false;  ///< Heddle itself made it, and it came from no port
-    uint8_t reserved[14] = {};
+    uint8_t reserved[6] = {};
     void clear() noexcept { *this = Metadata{}; }
 
     /// Where the payload begins that GSO cuts: that of the inner packet, if there is one.

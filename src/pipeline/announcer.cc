@@ -34,7 +34,7 @@ void send(Context& context, const RouterInterface& interface, rte_mbuf* frame) n
 
 }  // namespace
 
-Announcer::Announcer() {
+Announcer::Announcer() : defended_at_(forwarding::kMaxInterfaces) {
     entries_.reserve(forwarding::kMaxInterfaces);
 }
 
@@ -150,8 +150,9 @@ void Announcer::solicited(Context& context, const RouterInterface& interface,
 }
 
 void Announcer::defend(Context& context, const RouterInterface& interface) noexcept {
-    if (defended_at_ != 0 && context.now - defended_at_ < milliseconds(kAnnouncementMs)) return;
-    defended_at_ = context.now;
+    uint64_t& defended_at = defended_at_[interface.id];
+    if (defended_at != 0 && context.now - defended_at < milliseconds(kAnnouncementMs)) return;
+    defended_at = context.now;
     announce(context, interface);
 }
 

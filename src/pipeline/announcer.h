@@ -43,7 +43,7 @@ class Announcer {
                    const service::Ipv6Receiver& receiver) noexcept;
 
     std::vector<Entry> entries_;
-    uint64_t defended_at_ = 0;
+    forwarding::ZeroedArray<uint64_t> defended_at_;  ///< by interface
 };
 
 }  // namespace heddle::pipeline

@@ -30,7 +30,8 @@ bool owned_by_router(const Context& context, const Bridge& bridge,
                      const Address& address) noexcept {
     for (const InterfaceId id : bridge.routers) {
         const RouterInterface* interface = context.tables.interface(id);
-        if (interface != nullptr && interface->owns(address)) return true;
+        if (interface == nullptr || interface->bridge != bridge.id) continue;
+        if (interface->owns(address)) return true;
     }
     return false;
 }

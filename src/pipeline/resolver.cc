@@ -42,6 +42,12 @@ constexpr unsigned kMaxWaiting = 64;              ///< per neighbour
 constexpr unsigned kMaxWaitingInAll = 2048;       ///< of a pool of 16384
 constexpr unsigned kMaxWaitingSuperframes = 256;  ///< of a pool of 1024 large buffers
 
+/// Whether an interface is on the bridge of a neighbour. Where it is not, its id is another
+/// interface's by now.
+bool is_way_to(const RouterInterface& out, const Context& context, AdjacencyId id) noexcept {
+    return out.bridge == context.tables.neighbors.at(id).key.bridge;
+}
+
 uint64_t milliseconds(uint64_t count) noexcept {
     return count * (rte_get_tsc_hz() / 1000);
 }
@@ -75,7 +81,9 @@ void Resolver::handle(Context& context, rte_mbuf* frame) noexcept {
 AdjacencyId Resolver::destination_of(Context& context, rte_mbuf* frame,
                                      const RouterInterface& out) noexcept {
     const packet::Metadata& meta = packet::metadata(frame);
-    if (meta.adjacency != kNoAdjacency) return meta.adjacency;
+    if (meta.adjacency != kNoAdjacency) {
+        return neighbors_[meta.adjacency].live ? meta.adjacency : kNoAdjacency;
+    }
     const bool ipv4 =
         rte_pktmbuf_mtod(frame, net::EthernetHeader*)->ethertype.value() == net::ethertype::kIpv4;
     const NeighborKey key = ipv4 ? NeighborKey(out.bridge, ipv4_header(frame)->destination)
@@ -102,13 +110,19 @@ AdjacencyId Resolver::add(Context& context, const NeighborKey& key) noexcept {
 void Resolver::handle_unresolved(Context& context, rte_mbuf* frame) noexcept {
     const packet::Metadata& meta = packet::metadata(frame);
     const RouterInterface* out = context.tables.interface(meta.egress_interface);
-    if (out == nullptr) {
+    if (out == nullptr || out->bridge != meta.egress_scope) {
         drop(context, meta.ingress_port, DropReason::interface_gone, frame);
         return;
     }
     const AdjacencyId id = destination_of(context, frame, *out);
     if (id == kNoAdjacency) {
-        drop(context, meta.ingress_port, DropReason::neighbor_limit, frame);
+        const bool gone = meta.adjacency != kNoAdjacency;  // with the route that led there
+        drop(context, meta.ingress_port,
+             gone ? DropReason::interface_gone : DropReason::neighbor_limit, frame);
+        return;
+    }
+    if (!is_way_to(*out, context, id)) {  // its own route's neighbour is another one by now
+        drop(context, meta.ingress_port, DropReason::interface_gone, frame);
         return;
     }
     if (context.tables.neighbors.at(id).link.load(std::memory_order_relaxed) != 0) {
@@ -117,11 +131,7 @@ void Resolver::handle_unresolved(Context& context, rte_mbuf* frame) noexcept {
     }
     if (neighbors_[id].phase == NeighborPhase::failed &&
         context.tick - neighbors_[id].phase_since <= kFailedSeconds) {
-        if (const RouterInterface* in = context.tables.interface(meta.ingress_interface);
-            in != nullptr && !meta.originated) {
-            send_icmp_error(context, *in, frame, IcmpReason::host_unreachable);
-        }
-        drop(context, meta.ingress_port, DropReason::neighbor_unreachable, frame);
+        refuse(context, frame);
         return;
     }
     wait(context, id, frame);
@@ -163,7 +173,8 @@ rte_mbuf* Resolver::take_waiting(Neighbor& neighbor) noexcept {
 void Resolver::flush_waiting(Context& context, AdjacencyId id) noexcept {
     while (rte_mbuf* frame = take_waiting(neighbors_[id])) {
         const packet::Metadata& meta = packet::metadata(frame);
-        if (const RouterInterface* out = context.tables.interface(meta.egress_interface)) {
+        const RouterInterface* out = context.tables.interface(meta.egress_interface);
+        if (out != nullptr && is_way_to(*out, context, id)) {
             send_to_neighbor(context, *out, id, frame);
         } else {
             drop(context, meta.ingress_port, DropReason::interface_gone, frame);
@@ -187,7 +198,7 @@ void Resolver::ask(Context& context, AdjacencyId id, bool unicast) noexcept {
     ++neighbor.probes;
     neighbor.deadline = context.now + milliseconds(kRetransmitMs);
     next_tick_ = std::min(next_tick_, neighbor.deadline);
-    const RouterInterface* out = context.tables.interface(neighbor.interface);
+    const RouterInterface* out = asking_interface(context, id);
     if (out == nullptr) return;
     const NeighborKey& key = context.tables.neighbors.at(id).key;
     const std::optional<net::MacAddress> to = unicast ? std::optional(neighbor.mac) : std::nullopt;
@@ -201,18 +212,40 @@ void Resolver::ask(Context& context, AdjacencyId id, bool unicast) noexcept {
     originate_on_bridge(context, out->bridge, request);
 }
 
+/// The interface that asked before or, if that was removed, another one of the bridge.
+const RouterInterface* Resolver::asking_interface(Context& context, AdjacencyId id) noexcept {
+    Neighbor& neighbor = neighbors_[id];
+    const RouterInterface* before = context.tables.interface(neighbor.interface);
+    if (before != nullptr && is_way_to(*before, context, id)) return before;
+    const NeighborKey& key = context.tables.neighbors.at(id).key;
+    const forwarding::Bridge* bridge = context.tables.bridge(key.bridge);
+    if (bridge == nullptr) return nullptr;
+    for (const forwarding::InterfaceId each : bridge->routers) {
+        const RouterInterface* other = context.tables.interface(each);
+        if (other == nullptr || !is_way_to(*other, context, id)) continue;
+        if (!(key.is_v4() ? other->may_be_host(key.v4()) : other->may_be_host(key.v6()))) continue;
+        neighbor.interface = each;
+        return other;
+    }
+    return nullptr;
+}
+
 void Resolver::fail(Context& context, AdjacencyId id) noexcept {
     Neighbor& neighbor = neighbors_[id];
     neighbor.phase = NeighborPhase::failed;
     neighbor.phase_since = context.tick;
-    while (rte_mbuf* frame = take_waiting(neighbor)) {
-        const packet::Metadata& meta = packet::metadata(frame);
-        const RouterInterface* in = context.tables.interface(meta.ingress_interface);
-        if (in != nullptr && !meta.originated) {
-            send_icmp_error(context, *in, frame, IcmpReason::host_unreachable);
-        }
-        drop(context, meta.ingress_port, DropReason::neighbor_unreachable, frame);
+    while (rte_mbuf* frame = take_waiting(neighbor))
+        refuse(context, frame);
+}
+
+/// Drops a packet whose neighbour does not answer, and tells its sender.
+void Resolver::refuse(Context& context, rte_mbuf* frame) noexcept {
+    const packet::Metadata& meta = packet::metadata(frame);
+    const RouterInterface* in = context.tables.interface(meta.ingress_interface);
+    if (in != nullptr && in->bridge == meta.scope && !meta.originated) {
+        send_icmp_error(context, *in, frame, IcmpReason::host_unreachable);
     }
+    drop(context, meta.ingress_port, DropReason::neighbor_unreachable, frame);
 }
 
 // ---- Learning
@@ -376,6 +409,25 @@ void Resolver::unpin(AdjacencyId id) noexcept {
 void Resolver::forget_bridge(Context& context, forwarding::BridgeId bridge) noexcept {
     for (size_t i = live_.size(); i-- > 0;) {
         if (context.tables.neighbors.at(live_[i]).key.bridge == bridge) retire(context, live_[i]);
+    }
+}
+
+void Resolver::forget_interface(Context& context, forwarding::InterfaceId interface) noexcept {
+    for (const AdjacencyId id : live_) {
+        Neighbor& neighbor = neighbors_[id];
+        if (neighbor.interface == interface) neighbor.interface = forwarding::kNoInterface;
+        for (unsigned left = neighbor.waiting; left != 0; --left) {
+            rte_mbuf* frame = take_waiting(neighbor);
+            packet::Metadata& meta = packet::metadata(frame);
+            if (meta.ingress_interface == interface) {
+                meta.ingress_interface = forwarding::kNoInterface;  // nobody is left to answer
+            }
+            if (meta.egress_interface == interface) {
+                drop(context, meta.ingress_port, DropReason::interface_gone, frame);
+            } else {
+                wait(context, id, frame);
+            }
+        }
     }
 }
 

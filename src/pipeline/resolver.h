@@ -60,13 +60,16 @@ class Resolver {
     /// Forgets all neighbours of a bridge that nothing pins, or that go with it.
     void forget_bridge(Context& context, forwarding::BridgeId bridge) noexcept;
 
+    /// Drops what waits to leave by an interface that was removed, before its id is used again.
+    void forget_interface(Context& context, forwarding::InterfaceId interface) noexcept;
     /// Drops what waits and came by a port that was removed.
     void forget_port(Context& context, forwarding::PortId port) noexcept;
 
     /// Begins to announce an interface that is new or changed; its address, and what it advertises.
     void announce(Context& context, forwarding::InterfaceId interface) noexcept;
 
-    /// Ids that are free after a grace period: control waits for one and calls release().
+    /// Ids that are free after a grace period and when the frames that were in rings then have been
+    /// handled: control waits for both and calls release().
     bool has_retired() const noexcept {
         return retired_count_.load(std::memory_order_relaxed) != 0;
     }
@@ -126,11 +129,14 @@ class Resolver {
     void start(Context& context, forwarding::AdjacencyId id,
                const forwarding::RouterInterface& out) noexcept;
     void ask(Context& context, forwarding::AdjacencyId id, bool unicast) noexcept;
+    const forwarding::RouterInterface* asking_interface(Context& context,
+                                                        forwarding::AdjacencyId id) noexcept;
     void confirm(Context& context, forwarding::AdjacencyId id, const net::MacAddress& mac,
                  bool solicited) noexcept;
     rte_mbuf* take_waiting(Neighbor& neighbor) noexcept;
     void flush_waiting(Context& context, forwarding::AdjacencyId id) noexcept;
     void fail(Context& context, forwarding::AdjacencyId id) noexcept;
+    void refuse(Context& context, rte_mbuf* frame) noexcept;
     void retire(Context& context, forwarding::AdjacencyId id) noexcept;
     void check(Context& context, forwarding::AdjacencyId id) noexcept;
     void probe(Context& context, forwarding::AdjacencyId id) noexcept;

@@ -26,7 +26,8 @@ const RouterInterface* owner_of(const Context& context, const Bridge& bridge,
                                 const Address& address) noexcept {
     for (const forwarding::InterfaceId id : bridge.routers) {
         const RouterInterface* interface = context.tables.interface(id);
-        if (interface != nullptr && interface->owns(address)) return interface;
+        if (interface == nullptr || interface->bridge != bridge.id) continue;
+        if (interface->owns(address)) return interface;
     }
     return nullptr;
 }
@@ -70,9 +71,9 @@ void Resolver::handle_message(Context& context, rte_mbuf* frame) noexcept {
 void Resolver::learn_on(Context& context, const Bridge& bridge, const net::IpAddress& address,
                         const net::MacAddress& mac, bool solicited) noexcept {
     for (const forwarding::InterfaceId id : bridge.routers) {
-        if (const RouterInterface* interface = context.tables.interface(id)) {
-            learn(context, *interface, address, mac, false, solicited);
-        }
+        const RouterInterface* interface = context.tables.interface(id);
+        if (interface == nullptr || interface->bridge != bridge.id) continue;
+        learn(context, *interface, address, mac, false, solicited);
     }
 }
 
@@ -191,7 +192,8 @@ bool Resolver::handle_advertisement(Context& context, const rte_mbuf* frame,
     if (id == kNoAdjacency) return true;  // RFC 4861, section 7.2.5: no entry is made
     Neighbor& neighbor = neighbors_[id];
     const bool known = context.tables.neighbors.at(id).link.load(std::memory_order_relaxed) != 0;
-    const net::MacAddress mac = message.target_mac.value_or(known ? neighbor.mac : from);
+    if (!known && !message.target_mac) return true;
+    const net::MacAddress mac = message.target_mac.value_or(neighbor.mac);
     if (known && mac != neighbor.mac && !message.override_cached) {
         if (neighbor.phase == NeighborPhase::reachable) neighbor.phase = NeighborPhase::stale;
         return true;
@@ -211,7 +213,7 @@ bool Resolver::handle_router_solicitation(Context& context, const rte_mbuf* fram
     }
     for (const forwarding::InterfaceId id : bridge->routers) {
         const RouterInterface* interface = context.tables.interface(id);
-        if (interface != nullptr && interface->advertises) {
+        if (interface != nullptr && interface->bridge == bridge->id && interface->advertises) {
             announcer_.solicited(context, *interface, message.source, from);
             next_tick_ = context.now;  // what is due next may have come nearer
         }

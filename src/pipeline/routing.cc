@@ -240,6 +240,14 @@ void touch(forwarding::Adjacency& adjacency, Fdb::Tick now) noexcept {
 void wait_for_neighbor(Context& context, const RouterInterface& out, AdjacencyId adjacency,
                        rte_mbuf* frame) noexcept {
     Metadata& meta = packet::metadata(frame);
+    const NeighborKey destination = is_ipv4(frame)
+                                        ? NeighborKey(out.bridge, ipv4_header(frame)->destination)
+                                        : NeighborKey(out.bridge, ipv6_header(frame)->destination);
+    // An entry that nothing pins may be gone when the resolver sees the packet: it looks for
+    // itself.
+    if (context.tables.neighbors.at(adjacency).key == destination) {
+        adjacency = forwarding::kNoAdjacency;
+    }
     if (adjacency == forwarding::kNoAdjacency && is_ipv4(frame) &&
         is_broadcast_of(out, ipv4_header(frame)->destination)) {  // RFC 2644
         drop(context, meta.ingress_port, DropReason::martian, frame);
@@ -251,6 +259,7 @@ void wait_for_neighbor(Context& context, const RouterInterface& out, AdjacencyId
     }
     meta.punt = packet::Punt::unresolved;
     meta.egress_interface = out.id;
+    meta.egress_scope = out.bridge;
     meta.adjacency = adjacency;
     punt(context, frame);
 }

@@ -54,6 +54,10 @@ class Scheduler {
         return resolver_.statistics();
     }
 
+    /// Waits until what is in hand-over rings now has been handled. After synchronize(): no frame
+    /// is left that was looked at before.
+    void drain_rings();
+
     /// Waits for an RCU grace period.
     void synchronize() noexcept { read_side_.synchronize(); }
 
@@ -105,7 +109,6 @@ class Scheduler {
     void improve_placement();
     void improve_spreading();
     void set_spread(ManagedQueue& queue, std::unique_ptr<const SpreadMap> map);
-    void drain_rings();
     std::vector<QueueLoad> loads() const;
 
     forwarding::Tables& tables_;

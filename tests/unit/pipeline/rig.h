@@ -25,10 +25,11 @@ class Rig {
 
     ~Rig() { check_identity(); }
 
-    /// rx_frames + replicated = tx_frames + consumed + drops, over all ports.
-    void check_identity() const {
+    /// rx_frames + replicated = tx_frames + consumed + drops, over all ports; but for frames that
+    /// are held back.
+    void check_identity(uint64_t held = 0) const {
         uint64_t in = 0;
-        uint64_t out = 0;
+        uint64_t out = held;
         for (size_t id = 0; id < forwarding::kMaxPorts; ++id) {
             const auto& counters = tables.counters(static_cast<forwarding::PortId>(id), 0);
             in += counters.rx_frames.read() + counters.replicated.read();
