@@ -78,8 +78,8 @@ class Lpm {
     /// The next hop of this very prefix.
     NextHopId exact(const Prefix& prefix) const noexcept;
 
-    /// The longest prefix that covers an address: its length in bits, and its next hop. Not for
-    /// packets.
+    /// The longest prefix that covers an address: its length in bits, and its next hop. Slower
+    /// than lookup(); any thread as there.
     std::optional<std::pair<unsigned, NextHopId>> longest(const Address& address) const noexcept;
 
     /// Calls for each prefix by ascending address, the shorter first among equal ones. `visit` must

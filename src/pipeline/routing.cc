@@ -211,7 +211,9 @@ inline void output(Context& context, const Way& way, rte_mbuf* frame) noexcept {
     if (const forwarding::PortEntry* port = context.tables.port(to.port)) {
         mtu = std::min<uint32_t>(mtu, port->mtu);
     }
-    const bool fits = wire_length<Ip>(frame) <= mtu;
+    // Another router of the network is no wire away. It decides; and the scratch that holds
+    // fragments is used by one router at a time.
+    const bool fits = wire_length<Ip>(frame) <= mtu || to.interface != forwarding::kNoInterface;
     if (!fits) [[unlikely]] {
         bool fragments = false;
         if constexpr (std::is_same_v<Ip, Ipv4>) fragments = !ipv4_header(frame)->dont_fragment();

@@ -117,3 +117,23 @@ def test_lookup_tells_what_would_happen(site: Site) -> None:
                                (("r1", "nonsense"), "expected an IP address")):
         done = site.client.run("lookup", *arguments, check=False)
         assert done.returncode == 1 and problem in done.stderr, done
+
+
+def test_packet_is_cut_once_where_two_routers_and_small_mtus_follow(site: Site) -> None:
+    """Symptom: the fragments that one router makes are mixed up with those of the next."""
+    site.network("net3", mtu=1000)
+    site.network("net2", mtu=900)
+    first = site.router("r1", 1, 3, routes=[
+        {"prefix": "10.0.2.0/24", "next_hops": [{"address": "10.0.3.253"}]}])
+    second = site.router("r2", 3, 2, routes=[
+        {"prefix": "10.0.1.0/24", "next_hops": [{"address": "10.0.3.254"}]}])
+    first["interfaces"][1]["addresses"] = ["10.0.3.254/24"]
+    second["interfaces"][0]["addresses"] = ["10.0.3.253/24"]
+    second["interfaces"][1]["addresses"] = ["10.0.2.254/24"]
+    client, server = site.tap(subnet=1), site.tap(subnet=2)
+    site.apply()
+    for size in ("100", "1300", "3000", "20000"):
+        iperf.ping_ms(client.namespace, server.ipv4, count=1)
+        done = client.namespace.run("ping", "-n", "-q", "-M", "dont", "-s", size, "-c", "3", "-i",
+                                    "0.1", "-W", "2", server.ipv4)
+        assert " 0% packet loss" in done.stdout, done.stdout
