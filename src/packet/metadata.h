@@ -63,11 +63,12 @@ struct Metadata {
     uint16_t ingress_interface = 0;  ///< InterfaceId of the router it came to; 0: not routed
     uint16_t egress_interface = 0;   ///< InterfaceId, of a frame that waits for its neighbour
     uint16_t egress_scope = 0;       ///< BridgeId, likewise
-    uint32_t adjacency = 0;          ///< AdjacencyId, likewise
-    rte_mbuf* waiting = nullptr;     ///< the next one that waits for the same neighbour
     Punt punt = Punt::none;
     bool originated = false;  ///< Heddle itself made it, and it came from no port
-    uint8_t reserved[6] = {};
+    uint32_t adjacency = 0;   ///< AdjacencyId, of a frame that waits for its neighbour
+    uint32_t reserved = 0;
+    rte_mbuf* waiting = nullptr;  ///< the next one that waits for the same neighbour
+    uint64_t reserved_too = 0;
     void clear() noexcept { *this = Metadata{}; }
 
     /// Where the payload begins that GSO cuts: that of the inner packet, if there is one.
@@ -81,6 +82,7 @@ struct Metadata {
 };
 static_assert(sizeof(Metadata) == 64, "one cache line");
 static_assert(std::is_trivially_copyable_v<Metadata>);
+static_assert(std::has_unique_object_representations_v<Metadata>, "no padding: it can be compared");
 
 /// Every pool of Heddle's has this much private area.
 inline constexpr uint16_t kPrivateSize = sizeof(Metadata);
