@@ -11,7 +11,6 @@
 
 namespace heddle::control {
 
-using forwarding::kNoNextHop;
 using forwarding::NextHop;
 using forwarding::NextHopId;
 
