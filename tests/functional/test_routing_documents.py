@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
@@ -11,13 +12,18 @@ from test_documents import problems_of
 Document = dict[str, Any]
 
 
+def tap(port: str) -> Document:
+    """A tap that no other process has: these taps are in the machine's own namespace."""
+    return {"interface": f"h{os.getpid()}{port}"}
+
+
 def document(*routes: Document, **router: Any) -> Document:
     """A router on networks a and b, with hosts behind ports."""
     return {
         "networks": [{"name": "a"}, {"name": "b"}, {"name": "c"}, {"name": "narrow", "mtu": 1000}],
-        "ports": [{"name": "pa", "tap": {}, "network": "a", "mac": "02:00:00:00:00:01",
+        "ports": [{"name": "pa", "tap": tap("pa"), "network": "a", "mac": "02:00:00:00:00:01",
                    "addresses": ["10.1.0.9", "fd01::9"]},
-                  {"name": "pc", "tap": {}, "network": "c"}],
+                  {"name": "pc", "tap": tap("pc"), "network": "c"}],
         "routers": [{"name": "r", "interfaces": [interface("a", "10.1.0.1/24", "fd01::1/64"),
                                                  interface("b", "10.2.0.1/24", "fd02::1/64")],
                      "routes": list(routes)} | router],
@@ -191,7 +197,7 @@ BAD: dict[str, tuple[Document, list[str]]] = {
                      [f"{ROUTES}.next_hops[0].port", "nobody"]),
     "port without known host": (
         {**document({"prefix": TO, "next_hops": [{"port": "pb"}]}),
-         "ports": [{"name": "pb", "tap": {}, "network": "b"}]},
+         "ports": [{"name": "pb", "tap": tap("pb"), "network": "b"}]},
         [f"{ROUTES}.next_hops[0].port"]),
     "port on a network without interface": (
         document({"prefix": TO, "next_hops": [{"port": "pc"}]}), [f"{ROUTES}.next_hops[0].port"]),
@@ -210,13 +216,13 @@ BAD: dict[str, tuple[Document, list[str]]] = {
         ["routes[0]", "2001:db8::"]),
     # Ports as hosts.
     "addresses without mac": (
-        {"ports": [{"name": "p", "tap": {}, "addresses": ["10.1.0.9"]}]}, ["ports[0].mac"]),
+        {"ports": [{"name": "p", "tap": tap("p"), "addresses": ["10.1.0.9"]}]}, ["ports[0].mac"]),
     "two ports with one address on a network": (
         {"networks": [{"name": "a", "proxy_arp": True}],
-         "ports": [{"name": f"p{n}", "tap": {}, "network": "a", "mac": f"02:00:00:00:00:0{n}",
+         "ports": [{"name": f"p{n}", "tap": tap(f"p{n}"), "network": "a", "mac": f"02:00:00:00:00:0{n}",
                     "addresses": ["10.1.0.9"]} for n in (1, 2)]}, ["ports[1].addresses", "10.1.0.9"]),
     "multicast address of a host": (
-        {"ports": [{"name": "p", "tap": {}, "mac": "02:00:00:00:00:01",
+        {"ports": [{"name": "p", "tap": tap("p"), "mac": "02:00:00:00:00:01",
                     "addresses": ["224.0.0.1"]}]}, ["ports[0].addresses[0]"]),
     "network mtu 67": ({"networks": [{"name": "a", "mtu": 67}]}, ["networks[0].mtu"]),
     "network mtu 65522": ({"networks": [{"name": "a", "mtu": 65522}]}, ["networks[0].mtu"]),
@@ -278,7 +284,7 @@ def test_change_that_breaks_another_object_is_refused(site: Site) -> None:
     site.client.apply(document({"prefix": TO, "next_hops": [{"port": "pa"}]}))
     for change in (
             {"networks": [{"name": "a", "mtu": 1000}]},  # the router has IPv6 there
-            {"ports": [{"name": "pa", "tap": {}, "network": "a"}]},  # no host behind it any more
-            {"ports": [{"name": "new", "tap": {}, "network": "a", "mac": "02:00:00:00:00:05",
+            {"ports": [{"name": "pa", "tap": tap("pa"), "network": "a"}]},  # no host behind it any more
+            {"ports": [{"name": "new", "tap": tap("new"), "network": "a", "mac": "02:00:00:00:00:05",
                         "addresses": ["10.1.0.1"]}]}):  # the gateway's
         problems_of(site, change)
