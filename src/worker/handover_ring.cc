@@ -8,10 +8,10 @@ namespace heddle::worker {
 
 HandoverRing::HandoverRing(const std::string& name)
     : ring_(rte_ring_create(name.c_str(), kSize, static_cast<int>(SOCKET_ID_ANY),
-                            RING_F_MP_RTS_ENQ | RING_F_SC_DEQ)) {
+                            (kRelaxedTail ? RING_F_MP_RTS_ENQ : 0) | RING_F_SC_DEQ)) {
     if (ring_ == nullptr) throw std::bad_alloc();
     // How far heads may run ahead of the tail before producers wait after all: never.
-    rte_ring_set_prod_htd_max(ring_.get(), kSize);
+    if (kRelaxedTail) rte_ring_set_prod_htd_max(ring_.get(), kSize);
 }
 
 }  // namespace heddle::worker
