@@ -140,7 +140,7 @@ class Fragmenter {
         fragment->data_off = kHeadroom;
         metadata(fragment) = metadata_;
         append_headers(fragment, payload);
-        if (!append_payload(fragment, payload)) return false;
+        if (!append_from(payload_, payload, fragment, pools_)) return false;
         set_headers(metadata(fragment),
                     net::parse_ip(first_segment(fragment), link_header_.size(), fragment->pkt_len));
         offset_ += payload;
@@ -159,7 +159,6 @@ class Fragmenter {
     }
 
     void append_headers(rte_mbuf* fragment, uint32_t payload) noexcept;
-    bool append_payload(rte_mbuf* fragment, uint32_t bytes) noexcept;
 
     std::span<const std::byte> link_header_;
     HeaderBytes header_;  ///< of the first fragment
@@ -193,29 +192,6 @@ void Fragmenter::append_headers(rte_mbuf* fragment, uint32_t payload) noexcept {
     auto* to = reinterpret_cast<std::byte*>(rte_pktmbuf_append(fragment, bytes));
     std::memcpy(to, link_header_.data(), link_header_.size());
     std::memcpy(to + link_header_.size(), header.bytes().data(), header.size());
-}
-
-bool Fragmenter::append_payload(rte_mbuf* fragment, uint32_t bytes) noexcept {
-    rte_mbuf* tail = fragment;
-    fragment->pkt_len += bytes;
-    while (bytes != 0) {
-        uint16_t room = rte_pktmbuf_tailroom(tail);
-        if (room == 0) {
-            rte_mbuf* next = rte_pktmbuf_alloc(pools_.small());
-            if (next == nullptr) return false;
-            next->data_off = 0;  // only the first buffer of a frame needs headroom
-            tail->next = next;
-            ++fragment->nb_segs;
-            tail = next;
-            room = rte_pktmbuf_tailroom(tail);
-        }
-        const auto piece = payload_.next(std::min<uint32_t>(bytes, room));
-        std::memcpy(rte_pktmbuf_mtod_offset(tail, std::byte*, tail->data_len), piece.data(),
-                    piece.size());
-        tail->data_len = static_cast<uint16_t>(tail->data_len + piece.size());
-        bytes -= static_cast<uint32_t>(piece.size());
-    }
-    return true;
 }
 
 /// Completes what checksums are partial; false if the frame is shared and no buffer is free.

@@ -50,6 +50,30 @@ bool pull(rte_mbuf* frame, uint32_t bytes) noexcept {
     return true;
 }
 
+bool append_from(ChainReader& reader, uint32_t bytes, rte_mbuf* frame,
+                 const Pools& pools) noexcept {
+    rte_mbuf* tail = frame;
+    frame->pkt_len += bytes;
+    while (bytes != 0) {
+        uint16_t room = rte_pktmbuf_tailroom(tail);
+        if (room == 0) {
+            rte_mbuf* next = rte_pktmbuf_alloc(pools.small());
+            if (next == nullptr) return false;
+            next->data_off = 0;  // only the first buffer of a frame needs headroom
+            tail->next = next;
+            ++frame->nb_segs;
+            tail = next;
+            room = rte_pktmbuf_tailroom(tail);
+        }
+        const auto piece = reader.next(std::min<uint32_t>(bytes, room));
+        std::memcpy(rte_pktmbuf_mtod_offset(tail, std::byte*, tail->data_len), piece.data(),
+                    piece.size());
+        tail->data_len = static_cast<uint16_t>(tail->data_len + piece.size());
+        bytes -= static_cast<uint32_t>(piece.size());
+    }
+    return true;
+}
+
 rte_mbuf* ensure_headroom(rte_mbuf* frame, uint16_t bytes, const Pools& pools) noexcept {
     if (is_exclusive(frame) && rte_pktmbuf_headroom(frame) >= bytes) return frame;
     rte_mbuf* head = allocate_small(pools);

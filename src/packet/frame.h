@@ -65,6 +65,12 @@ class ChainReader {
 [[nodiscard]] bool copy_out(const rte_mbuf* frame, uint32_t offset,
                             std::span<std::byte> out) noexcept;
 
+/// Copies the next `bytes` of `reader`, which has so many, behind a frame of one buffer, in as many
+/// more small buffers as that takes. False if none was free: the frame is then of no use, but the
+/// caller's to free.
+[[nodiscard]] bool append_from(ChainReader& reader, uint32_t bytes, rte_mbuf* frame,
+                               const Pools& pools) noexcept;
+
 /// Makes the first `bytes` of the frame contiguous by moving them into the first segment; segments
 /// left empty are freed. False, with the frame unchanged, if the frame is shorter, or if its first
 /// segment is shared or has not the room.

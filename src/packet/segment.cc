@@ -125,7 +125,7 @@ class Segmenter {
         segment->data_off = kHeadroom;
         metadata(segment) = segment_;
         append_headers(segment, payload);
-        if (!append_payload(segment, payload)) return false;
+        if (!append_from(payload_, payload, segment, pools_)) return false;
         if (tunnelled_) [[unlikely]] {
             // A virtio header could leave the inner checksum to the egress, but not where the outer
             // one is due: that covers the inner as the receiver shall see it. One way for all.
@@ -146,7 +146,6 @@ class Segmenter {
                          uint16_t l4_offset, size_t end) noexcept;
     void write_tunnel_headers(rte_mbuf* segment, std::span<std::byte> head, size_t end,
                               net::be16_t inner_partial) noexcept;
-    bool append_payload(rte_mbuf* segment, uint32_t bytes) noexcept;
 
     const Metadata& super_;
     const CutPacket cut_;
@@ -228,29 +227,6 @@ void Segmenter::write_tunnel_headers(rte_mbuf* segment, std::span<std::byte> hea
         net::be16_t::from_memory_order(static_cast<uint16_t>(~inner_partial.memory_order()))));
     udp.checksum = net::udp_checksum_to_wire(sum.checksum());
     metadata(segment).l4_checksum = L4Checksum::good;
-}
-
-bool Segmenter::append_payload(rte_mbuf* segment, uint32_t bytes) noexcept {
-    rte_mbuf* tail = segment;
-    segment->pkt_len += bytes;
-    while (bytes != 0) {
-        uint16_t room = rte_pktmbuf_tailroom(tail);
-        if (room == 0) {
-            rte_mbuf* next = rte_pktmbuf_alloc(pools_.small());
-            if (next == nullptr) return false;
-            next->data_off = 0;  // only the first buffer of a frame needs headroom
-            tail->next = next;
-            ++segment->nb_segs;
-            tail = next;
-            room = rte_pktmbuf_tailroom(tail);
-        }
-        const auto piece = payload_.next(std::min<uint32_t>(bytes, room));
-        std::memcpy(rte_pktmbuf_mtod_offset(tail, std::byte*, tail->data_len), piece.data(),
-                    piece.size());
-        tail->data_len = static_cast<uint16_t>(tail->data_len + piece.size());
-        bytes -= static_cast<uint32_t>(piece.size());
-    }
-    return true;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <rte_mbuf.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <tl/expected.hpp>
@@ -23,6 +24,15 @@ inline constexpr uint32_t kMaxSegments = 2048;
 
 /// Packets this frame is on the wire: 1, or the segments of a superframe.
 uint32_t segment_count(const rte_mbuf* frame) noexcept;
+
+/// Bytes of the longest L3 packet that a superframe is on the wire: what an MTU is about, never the
+/// length of the frame.
+inline uint32_t longest_segment(const rte_mbuf* superframe) noexcept {
+    const Metadata& known = metadata(superframe);
+    const uint32_t headers = known.gso_payload_offset();
+    return headers - known.l3_offset +
+           std::min<uint32_t>(known.gso_size, superframe->pkt_len - headers);
+}
 
 /// True if a frame with these headers is one whole TCP or UDP packet of the kind `gso` names and
 /// nothing else: not a fragment, no padding, and all lengths say so.

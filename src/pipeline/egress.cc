@@ -36,12 +36,7 @@ uint32_t link_layer_bytes(const rte_mbuf* frame) noexcept {
 
 /// A superframe fits if its segments do: what counts is gso_size, never the length of the frame.
 bool fits_mtu(const rte_mbuf* frame, uint16_t mtu) noexcept {
-    const Metadata& meta = packet::metadata(frame);
-    if (meta.gso != Gso::none) {
-        const uint32_t payload_offset = meta.gso_payload_offset();
-        const uint32_t payload = std::min<uint32_t>(meta.gso_size, frame->pkt_len - payload_offset);
-        return payload_offset - meta.l3_offset + payload <= mtu;
-    }
+    if (packet::metadata(frame).gso != Gso::none) return packet::longest_segment(frame) <= mtu;
     return frame->pkt_len <= sizeof(net::EthernetHeader) + mtu ||
            frame->pkt_len - link_layer_bytes(frame) <= mtu;
 }
