@@ -47,7 +47,6 @@ void Fabric::publish_port(PortRuntime& port) {
     entry->mtu = port.mtu;
     entry->device = port.device.get();
     entry->counters = &tables_.counters(port.id, 0);
-    entry->storm_limit = &tables_.storm_limit(port.id);
     std::unique_ptr<forwarding::VlanMap> vlans;
     for (const auto& [vlan, membership] : port.memberships) {
         if (vlan == model::kUntagged) {
@@ -94,6 +93,7 @@ void Fabric::publish_dirty_bridges() {
     // One pass over all ports rather than one per network.
     std::map<std::string, std::vector<BridgePortId>> flood;
     std::map<std::string, unsigned> members;
+    auto routers = routing_.interfaces_by_network();
     for (const auto& [name, port] : ports_) {
         for (const auto& [vlan, membership] : port->memberships) {
             ++members[membership.network];
@@ -111,7 +111,7 @@ void Fabric::publish_dirty_bridges() {
         bridge->vlan_transparent = network.wanted.vlan_transparent;
         bridge->group_forward_mask = network.wanted.group_forward_mask;
         bridge->flood = std::move(flood[name]);
-        bridge->routers = routing_.interfaces_on(name);
+        bridge->routers = std::move(routers[name]);
         bridge->proxy_arp = network.wanted.proxy_arp;
         if (!bridge->routers.empty()) {
             bridge->router = bridge->routers.front();

@@ -38,12 +38,6 @@ net::IpPrefix host_prefix(const net::IpAddress& address) {
     return net::Ipv6Prefix(*address.v6(), net::Ipv6Address::kBits);
 }
 
-const model::Network* network_of(const model::Topology& topology, const std::string& name) {
-    const auto found = std::find_if(topology.networks.begin(), topology.networks.end(),
-                                    [&](const model::Network& each) { return each.name == name; });
-    return found != topology.networks.end() ? &*found : nullptr;
-}
-
 }  // namespace
 
 Routing::Routing(forwarding::Tables& tables, worker::Scheduler& scheduler, IdPool& bridge_port_ids,
@@ -125,23 +119,19 @@ void Routing::update_interfaces(Router& router, const model::Router& wanted,
 
 void Routing::publish(Router& router, Interface& interface, const model::Router& wanted,
                       const Surroundings& surroundings) {
-    const model::Network* network = network_of(surroundings.wanted, interface.wanted.network);
-    if (network == nullptr) return;
+    const Surroundings::Network network = surroundings.network(interface.wanted.network);
     auto object = std::make_unique<RouterInterface>();
     object->id = interface.id;
     object->router = router.id;
-    object->bridge = surroundings.bridge_of(interface.wanted.network);
-    object->mtu = network->mtu;
+    object->bridge = network.bridge;
+    object->mtu = network.mtu;
     object->mac = wanted.mac;
     object->reverse_path = compiled(interface.wanted.reverse_path);
     object->link_local = net::link_local_address(wanted.mac);
     for (const net::IpPrefix& address : interface.wanted.addresses) {
-        if (const auto* v4 = address.v4()) object->addresses4.push_back(*v4);
+        if (const auto* v4 = address.v4()) object->add_address(*v4);
         if (const auto* v6 = address.v6()) object->addresses6.push_back(*v6);
     }
-    if (!object->addresses4.empty()) object->broadcast_bits = UINT32_MAX;
-    for (const net::Ipv4Prefix& own : object->addresses4)
-        object->broadcast_bits &= ~own.mask().value();
     if (const auto& advertisement = interface.wanted.advertisement) {
         object->advertises = true;
         object->advertisement.managed = advertisement->managed;
@@ -197,11 +187,11 @@ void Routing::remove_interface(Router& router, Interface& interface) {
     if (interface.published != nullptr) garbage_.emplace_back(std::move(interface.published));
 }
 
-std::vector<InterfaceId> Routing::interfaces_on(const std::string& network) const {
-    std::vector<InterfaceId> result;
+std::map<std::string, std::vector<InterfaceId>> Routing::interfaces_by_network() const {
+    std::map<std::string, std::vector<InterfaceId>> result;
     for (const auto& [name, router] : routers_) {
-        const auto found = router->interfaces.find(network);
-        if (found != router->interfaces.end()) result.push_back(found->second.id);
+        for (const auto& [network, interface] : router->interfaces)
+            result[network].push_back(interface.id);
     }
     return result;
 }
@@ -221,8 +211,9 @@ void Routing::update_hosts(const Surroundings& surroundings) {
         const auto add = [&](const std::string& network) {
             if (!watched.contains(network)) return;
             const Host host{*port.mac, surroundings.bridge_port_of(port.name, network)};
+            const forwarding::BridgeId bridge = surroundings.network(network).bridge;
             for (const net::IpAddress& address : port.addresses)
-                hosts[NeighborKey(surroundings.bridge_of(network), address)] = host;
+                hosts[NeighborKey(bridge, address)] = host;
         };
         add(port.network);
         for (const model::TrunkVlan& vlan : port.vlans)
@@ -401,9 +392,11 @@ void Routing::forget_bridges(const std::set<forwarding::BridgeId>& bridges) {
     std::erase_if(hosts_, [&](const auto& item) { return bridges.contains(item.first.bridge); });
 }
 
-void Routing::forget_port(forwarding::PortId port) {
-    scheduler_.ask_resolver([port](pipeline::Resolver& resolver, pipeline::Context& context) {
-        resolver.forget_port(context, port);
+void Routing::forget_ports(const std::vector<forwarding::PortId>& ports) {
+    if (ports.empty()) return;
+    scheduler_.ask_resolver([&](pipeline::Resolver& resolver, pipeline::Context& context) {
+        for (const forwarding::PortId port : ports)
+            resolver.forget_port(context, port);
     });
 }
 

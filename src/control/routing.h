@@ -33,7 +33,11 @@ class Routing {
     /// What it needs to know of networks and ports.
     struct Surroundings {
         const model::Topology& wanted;
-        std::function<forwarding::BridgeId(const std::string& network)> bridge_of;
+        struct Network {
+            forwarding::BridgeId bridge;
+            uint16_t mtu;
+        };
+        std::function<Network(const std::string& name)> network;
         /// Where a port carries a network, kNoBridgePort if it does so more than once.
         std::function<forwarding::BridgePortId(const std::string& port, const std::string& network)>
             bridge_port_of;
@@ -47,7 +51,7 @@ class Routing {
     /// Networks whose interfaces of routers changed since the last call: their bridges must be
     /// compiled anew.
     std::set<std::string> take_dirty_networks() { return std::exchange(dirty_networks_, {}); }
-    std::vector<forwarding::InterfaceId> interfaces_on(const std::string& network) const;
+    std::map<std::string, std::vector<forwarding::InterfaceId>> interfaces_by_network() const;
 
     std::set<forwarding::BridgePortId> take_ended_bridge_ports() {
         return std::exchange(ended_bridge_ports_, {});
@@ -60,8 +64,8 @@ class Routing {
     /// No worker uses these bridges any more: forgets their neighbours, before their ids are used
     /// again.
     void forget_bridges(const std::set<forwarding::BridgeId>& bridges);
-    /// No worker receives from this port any more.
-    void forget_port(forwarding::PortId port);
+    /// No worker receives from these ports any more.
+    void forget_ports(const std::vector<forwarding::PortId>& ports);
 
     /// Objects that workers may still see are kept until release(), after a grace period.
     bool has_garbage() const;
@@ -137,6 +141,7 @@ class Routing {
     std::string source_name(NextHops::Source source) const;
     NextHops::Source source_number(const std::string& name);
     const Interface* interface(forwarding::InterfaceId id) const;
+    const Router* router(forwarding::RouterId id) const;
     template <typename Address>
     void look_up(const Router& router, const Address& address, v1::LookupResponse& response) const;
 

@@ -49,6 +49,12 @@ const Routing::Interface* Routing::interface(forwarding::InterfaceId id) const {
     return found != interface_of_id_.end() ? found->second.second : nullptr;
 }
 
+const Routing::Router* Routing::router(forwarding::RouterId id) const {
+    const auto found = std::find_if(routers_.begin(), routers_.end(),
+                                    [&](const auto& item) { return item.second->id == id; });
+    return found != routers_.end() ? found->second.get() : nullptr;
+}
+
 std::string Routing::describe(const NextHop& hop) const {
     const auto on = [&] {
         const Interface* found = interface(hop.interface);
@@ -63,10 +69,8 @@ std::string Routing::describe(const NextHop& hop) const {
         case NextHop::Kind::receive:
             return fmt::format("the router itself, network {}", on());
         case NextHop::Kind::router: {
-            const auto found =
-                std::find_if(routers_.begin(), routers_.end(),
-                             [&](const auto& item) { return item.second->id == hop.index; });
-            return fmt::format("router {}", found != routers_.end() ? found->first : "?");
+            const Router* found = router(static_cast<forwarding::RouterId>(hop.index));
+            return fmt::format("router {}", found != nullptr ? found->wanted.name : "?");
         }
         default:
             return kind_name(hop.kind);
@@ -171,35 +175,31 @@ template <typename Address>
 void Routing::look_up(const Router& start, const Address& address,
                       v1::LookupResponse& response) const {
     const auto say = [&](std::string step) { response.add_steps(std::move(step)); };
-    constexpr unsigned kMostRouters = 8;
-    const Router* router = &start;
-    for (unsigned passed = 0; passed < kMostRouters; ++passed) {
+    const Router* current = &start;
+    for (unsigned passed = 0; passed < forwarding::kMaxRouterHops; ++passed) {
         const auto longest = [&] {
             if constexpr (Address::kBits == net::Ipv4Address::kBits) {
-                return router->vrf.ipv4.longest(address);
+                return current->vrf.ipv4.longest(address);
             } else {
-                return router->vrf.ipv6.longest(address);
+                return current->vrf.ipv6.longest(address);
             }
         }();
         if (!longest) {
-            say(fmt::format("router {}: no route; the sender is told", router->wanted.name));
+            say(fmt::format("router {}: no route; the sender is told", current->wanted.name));
             return;
         }
         const net::Prefix<Address> prefix = net::Prefix<Address>(address, longest->first).network();
         const NextHops::Info& info = next_hops_.info(longest->second);
-        say(fmt::format("router {}: {} route {}: {}", router->wanted.name, source_name(info.source),
-                        prefix, describe(info)));
+        say(fmt::format("router {}: {} route {}: {}", current->wanted.name,
+                        source_name(info.source), prefix, describe(info)));
         NextHop hop = info.hop;
         if (hop.kind == NextHop::Kind::group) {
             say("one of them, by the hash of the flow");
             return;
         }
         if (hop.kind == NextHop::Kind::router) {
-            const auto next = std::find_if(routers_.begin(), routers_.end(), [&](const auto& item) {
-                return item.second->id == hop.index;
-            });
-            if (next == routers_.end()) return;
-            router = next->second.get();
+            current = router(static_cast<forwarding::RouterId>(hop.index));
+            if (current == nullptr) return;
             continue;
         }
         if (hop.kind != NextHop::Kind::adjacency && hop.kind != NextHop::Kind::attached) return;

@@ -227,7 +227,11 @@ void Transaction::update_memberships(Fabric::PortRuntime& port) {
 
 void Transaction::update_routers() {
     const api::Problems warnings = fabric_.routing_.update(
-        {wanted_, [&](const std::string& network) { return fabric_.networks_.at(network)->id; },
+        {wanted_,
+         [&](const std::string& name) {
+             const Fabric::NetworkRuntime& network = *fabric_.networks_.at(name);
+             return Routing::Surroundings::Network{network.id, network.wanted.mtu};
+         },
          [&](const std::string& port, const std::string& network) {
              BridgePortId found = forwarding::kNoBridgePort;
              for (const auto& [vlan, membership] : fabric_.ports_.at(port)->memberships) {
@@ -264,8 +268,11 @@ void Transaction::forget_ended() {
         fabric_.network_of_id_.erase(id);
         fabric_.bridge_ids_.give_back(id);
     }
+    std::vector<forwarding::PortId> departed;
+    for (const auto& port : departing_)
+        departed.push_back(port->id);
+    fabric_.routing_.forget_ports(departed);
     for (const auto& port : departing_) {
-        fabric_.routing_.forget_port(port->id);
         port->rx_missed_before += port->device ? port->device->rx_missed() : 0;
         port->device.reset();
         fabric_.retired_ += fabric_.totals(*port);

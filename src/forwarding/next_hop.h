@@ -34,6 +34,9 @@ struct NextHop {
     friend bool operator==(const NextHop&, const NextHop&) = default;
 };
 
+/// From router to router, before a packet counts as going round.
+inline constexpr unsigned kMaxRouterHops = 8;
+
 /// Several next hops among which flows are shared. A flow keeps its bucket; when a member goes,
 /// only its buckets get others (resilient hashing).
 struct NextHopGroup {

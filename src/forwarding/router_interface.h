@@ -23,7 +23,7 @@ struct RouterInterface {
     std::vector<net::Ipv6Prefix> addresses6;  ///< without the link-local one
     net::Ipv6Address link_local;
     /// Bits that are set in all broadcast addresses of its subnets: a first look at an address.
-    uint32_t broadcast_bits = 0;
+    uint32_t broadcast_bits = UINT32_MAX;
 
     struct Advertisement {
         bool managed = false;
@@ -38,6 +38,11 @@ struct RouterInterface {
     Advertisement advertisement;
 
     friend bool operator==(const RouterInterface&, const RouterInterface&) = default;
+
+    void add_address(const net::Ipv4Prefix& address) {
+        addresses4.push_back(address);
+        broadcast_bits &= ~address.mask().value();
+    }
 
     bool owns(net::Ipv4Address address) const noexcept {
         for (const net::Ipv4Prefix& own : addresses4) {

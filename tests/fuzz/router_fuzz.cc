@@ -114,7 +114,6 @@ class World {
         entries_[id].id = id;
         entries_[id].device = &sinks_[id];
         entries_[id].counters = &tables_.counters(id, 0);
-        entries_[id].storm_limit = &tables_.storm_limit(id);
         entries_[id].untagged = id;
         tables_.publish(id, &entries_[id]);
         tables_.publish(forwarding::BridgePortId{id}, forwarding::BridgePort{id, id, 0, false, 0});
@@ -127,9 +126,8 @@ class World {
         interface.mac = kRouter;
         interface.link_local = net::link_local_address(kRouter);
         const auto number = static_cast<uint8_t>(id);
-        interface.addresses4 = {{{10, 0, number, 1}, 24}};
+        interface.add_address({{10, 0, number, 1}, 24});
         interface.addresses6 = {{subnet(number, 1), 64}};
-        interface.broadcast_bits = 0xff;
         interface.advertises = true;
         tables_.publish_interface(id, &interface);
         tables_.publish_next_hop(id, {NextHop::Kind::attached, id, 0});

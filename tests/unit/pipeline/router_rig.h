@@ -80,11 +80,9 @@ class RouterRig : public Rig {
         interface.bridge = on;
         interface.mac = to_mac(mac);
         interface.link_local = net::link_local_address(interface.mac);
-        interface.broadcast_bits = UINT32_MAX;
         for (const std::string& text : addresses) {
             if (const auto v4 = net::Ipv4Prefix::parse(text)) {
-                interface.addresses4.push_back(*v4);
-                interface.broadcast_bits &= ~v4->mask().value();
+                interface.add_address(*v4);
             } else {
                 interface.addresses6.push_back(net::Ipv6Prefix::parse(text).value());
             }
