@@ -1,7 +1,5 @@
 #include "pipeline/announcer.h"
 
-#include <rte_cycles.h>
-
 #include <algorithm>
 
 #include "net/neighbor_discovery.h"
@@ -23,10 +21,6 @@ constexpr uint64_t kAnnouncementMs = 1000;
 constexpr uint8_t kInitialAdvertisements = 3;
 constexpr uint64_t kInitialAdvertisementMs = 16'000;
 constexpr uint64_t kAdvertisementGapMs = 3000;
-
-uint64_t milliseconds(uint64_t count) noexcept {
-    return count * (rte_get_tsc_hz() / 1000);
-}
 
 void send(Context& context, const RouterInterface& interface, rte_mbuf* frame) noexcept {
     if (frame != nullptr) originate_on_bridge(context, interface.bridge, frame);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <rte_cycles.h>
+
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -43,6 +45,11 @@ struct Context {
     uint64_t now = 0;                ///< TSC when the burst was received
     forwarding::Fdb::Tick tick = 0;  ///< seconds
 };
+
+/// TSC cycles of so many milliseconds.
+inline uint64_t milliseconds(uint64_t count) noexcept {
+    return count * (rte_get_tsc_hz() / 1000);
+}
 
 /// Frees a frame and counts why, on one port.
 inline void drop(Context& context, forwarding::PortId port, packet::DropReason reason,

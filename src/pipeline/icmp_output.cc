@@ -16,11 +16,6 @@ namespace {
 using forwarding::RouterInterface;
 using packet::DropReason;
 
-bool is_ipv4(rte_mbuf* frame) noexcept {
-    return rte_pktmbuf_mtod(frame, net::EthernetHeader*)->ethertype.value() ==
-           net::ethertype::kIpv4;
-}
-
 service::IcmpErrorKind kind_of(IcmpReason reason) noexcept {
     using service::IcmpErrorKind;
     switch (reason) {

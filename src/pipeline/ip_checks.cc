@@ -12,8 +12,6 @@ namespace {
 using forwarding::RouterInterface;
 using packet::DropReason;
 
-constexpr uint32_t kL2 = sizeof(net::EthernetHeader);
-
 bool contiguous(rte_mbuf* frame, uint32_t bytes) noexcept {
     return frame->data_len >= bytes || packet::pull(frame, bytes);
 }

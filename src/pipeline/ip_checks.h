@@ -4,19 +4,36 @@
 
 #include <optional>
 
+#include "forwarding/neighbor_table.h"
 #include "forwarding/router_interface.h"
+#include "net/ethernet.h"
 #include "net/ipv4.h"
 #include "net/ipv6.h"
 #include "packet/drop.h"
 
 namespace heddle::pipeline {
 
+/// Bytes in front of the IP header of a frame without VLAN tag: routers take no other.
+inline constexpr uint32_t kL2 = sizeof(net::EthernetHeader);
+
+inline bool is_ipv4(const rte_mbuf* frame) noexcept {
+    return rte_pktmbuf_mtod(frame, const net::EthernetHeader*)->ethertype.value() ==
+           net::ethertype::kIpv4;
+}
+
 /// The IP header of a frame without VLAN tag.
 inline net::Ipv4Header* ipv4_header(rte_mbuf* frame) noexcept {
-    return rte_pktmbuf_mtod_offset(frame, net::Ipv4Header*, 14);
+    return rte_pktmbuf_mtod_offset(frame, net::Ipv4Header*, kL2);
 }
 inline net::Ipv6Header* ipv6_header(rte_mbuf* frame) noexcept {
-    return rte_pktmbuf_mtod_offset(frame, net::Ipv6Header*, 14);
+    return rte_pktmbuf_mtod_offset(frame, net::Ipv6Header*, kL2);
+}
+
+/// The destination of a packet, as a neighbour on a bridge.
+inline forwarding::NeighborKey destination_on(forwarding::BridgeId bridge,
+                                              rte_mbuf* frame) noexcept {
+    return is_ipv4(frame) ? forwarding::NeighborKey(bridge, ipv4_header(frame)->destination)
+                          : forwarding::NeighborKey(bridge, ipv6_header(frame)->destination);
 }
 
 /// Whether an address means all hosts of a subnet of the interface (RFC 919).

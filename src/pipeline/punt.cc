@@ -8,6 +8,8 @@
 #include "net/ipv6.h"
 #include "net/neighbor_discovery.h"
 #include "packet/frame.h"
+#include "pipeline/bridge_routers.h"
+#include "pipeline/ip_checks.h"
 #include "pipeline/resolver.h"
 
 namespace heddle::pipeline {
@@ -19,42 +21,13 @@ using forwarding::NeighborKey;
 using forwarding::RouterInterface;
 using packet::DropReason;
 
-constexpr uint32_t kL2 = sizeof(net::EthernetHeader);
 constexpr uint32_t kNdTarget = kL2 + sizeof(net::Ipv6Header) + sizeof(net::IcmpHeader);
 
 /// Bytes of a message that the resolver gets a copy of: options of neighbour discovery included.
 constexpr uint32_t kCopied = 256;
 
-template <typename Address>
-bool owned_by_router(const Context& context, const Bridge& bridge,
-                     const Address& address) noexcept {
-    for (const InterfaceId id : bridge.routers) {
-        const RouterInterface* interface = context.tables.interface(id);
-        if (interface == nullptr || interface->bridge != bridge.id) continue;
-        if (interface->owns(address)) return true;
-    }
-    return false;
-}
-
-bool advertised(const Context& context, const Bridge& bridge) noexcept {
-    for (const InterfaceId id : bridge.routers) {
-        const RouterInterface* interface = context.tables.interface(id);
-        if (interface != nullptr && interface->advertises) return true;
-    }
-    return false;
-}
-
 bool is_known(const Context& context, const NeighborKey& key) noexcept {
     return context.tables.neighbors.find(key) != forwarding::kNoAdjacency;
-}
-
-/// A host of the port table that is to be answered for.
-bool is_proxied(const Context& context, const Bridge& bridge, const NeighborKey& key) noexcept {
-    if (!bridge.proxy_arp) return false;
-    const forwarding::AdjacencyId id = context.tables.neighbors.find(key);
-    return id != forwarding::kNoAdjacency &&
-           (context.tables.neighbors.at(id).link.load(std::memory_order_acquire) &
-            forwarding::Adjacency::kPermanent) != 0;
 }
 
 void punt_copy(Context& context, rte_mbuf* frame) noexcept {
@@ -78,10 +51,10 @@ bool watch_arp(Context& context, const Bridge& bridge, rte_mbuf* frame) noexcept
     if (frame->data_len < kL2 + sizeof(net::ArpHeader)) return false;
     const auto* arp = rte_pktmbuf_mtod_offset(frame, const net::ArpHeader*, kL2);
     if (!arp->is_ethernet_ipv4()) return false;
-    const bool forged = owned_by_router(context, bridge, arp->sender_ip);
-    if (forged || owned_by_router(context, bridge, arp->target_ip) ||
+    const bool forged = owner_of(context, bridge, arp->sender_ip) != nullptr;
+    if (forged || owner_of(context, bridge, arp->target_ip) != nullptr ||
         (arp->is_request() && !arp->is_probe() && !arp->is_announcement() &&
-         is_proxied(context, bridge, NeighborKey(bridge.id, arp->target_ip)))) {
+         proxied(context, bridge, NeighborKey(bridge.id, arp->target_ip)))) {
         punt_neighbor_message(context, forwarding::kNoInterface, frame);
         return true;
     }
@@ -96,7 +69,9 @@ bool watch_nd(Context& context, const Bridge& bridge, rte_mbuf* frame) noexcept 
     const auto* icmp =
         rte_pktmbuf_mtod_offset(frame, const net::IcmpHeader*, kL2 + sizeof(net::Ipv6Header));
     if (icmp->type == net::icmpv6_type::kRouterSolicitation) {
-        if (advertised(context, bridge)) punt_copy(context, frame);
+        const RouterInterface* advertised = find_router(
+            context, bridge, [](const RouterInterface& each) { return each.advertises; });
+        if (advertised != nullptr) punt_copy(context, frame);
         return false;
     }
     const bool solicitation = icmp->type == net::icmpv6_type::kNeighborSolicitation;
@@ -106,9 +81,9 @@ bool watch_nd(Context& context, const Bridge& bridge, rte_mbuf* frame) noexcept 
     }
     const auto& target = *rte_pktmbuf_mtod_offset(frame, const net::Ipv6Address*, kNdTarget);
     const NeighborKey key(bridge.id, target);
-    if (owned_by_router(context, bridge, target) ||
+    if (owner_of(context, bridge, target) != nullptr ||
         (solicitation && !ip->source.is_unspecified() && ip->source != target &&
-         is_proxied(context, bridge, key))) {
+         proxied(context, bridge, key))) {
         punt_neighbor_message(context, forwarding::kNoInterface, frame);
         return true;
     }

@@ -1,11 +1,10 @@
 #include "pipeline/resolver.h"
 
-#include <rte_cycles.h>
-
 #include <algorithm>
 
 #include "net/ethernet.h"
 #include "packet/frame.h"
+#include "pipeline/bridge_routers.h"
 #include "pipeline/icmp_output.h"
 #include "pipeline/ip_checks.h"
 #include "pipeline/routing.h"
@@ -48,10 +47,6 @@ bool is_way_to(const RouterInterface& out, const Context& context, AdjacencyId i
     return out.bridge == context.tables.neighbors.at(id).key.bridge;
 }
 
-uint64_t milliseconds(uint64_t count) noexcept {
-    return count * (rte_get_tsc_hz() / 1000);
-}
-
 }  // namespace
 
 Resolver::Resolver()
@@ -84,10 +79,10 @@ AdjacencyId Resolver::destination_of(Context& context, rte_mbuf* frame,
     if (meta.adjacency != kNoAdjacency) {
         return neighbors_[meta.adjacency].live ? meta.adjacency : kNoAdjacency;
     }
-    const bool ipv4 =
-        rte_pktmbuf_mtod(frame, net::EthernetHeader*)->ethertype.value() == net::ethertype::kIpv4;
-    const NeighborKey key = ipv4 ? NeighborKey(out.bridge, ipv4_header(frame)->destination)
-                                 : NeighborKey(out.bridge, ipv6_header(frame)->destination);
+    return find_or_add(context, destination_on(out.bridge, frame));
+}
+
+AdjacencyId Resolver::find_or_add(Context& context, const NeighborKey& key) noexcept {
     const AdjacencyId found = context.tables.neighbors.find(key);
     return found != kNoAdjacency ? found : add(context, key);
 }
@@ -220,14 +215,11 @@ const RouterInterface* Resolver::asking_interface(Context& context, AdjacencyId 
     const NeighborKey& key = context.tables.neighbors.at(id).key;
     const forwarding::Bridge* bridge = context.tables.bridge(key.bridge);
     if (bridge == nullptr) return nullptr;
-    for (const forwarding::InterfaceId each : bridge->routers) {
-        const RouterInterface* other = context.tables.interface(each);
-        if (other == nullptr || !is_way_to(*other, context, id)) continue;
-        if (!(key.is_v4() ? other->may_be_host(key.v4()) : other->may_be_host(key.v6()))) continue;
-        neighbor.interface = each;
-        return other;
-    }
-    return nullptr;
+    const RouterInterface* other = find_router(context, *bridge, [&](const RouterInterface& each) {
+        return key.is_v4() ? each.may_be_host(key.v4()) : each.may_be_host(key.v6());
+    });
+    if (other != nullptr) neighbor.interface = other->id;
+    return other;
 }
 
 void Resolver::fail(Context& context, AdjacencyId id) noexcept {
@@ -276,8 +268,7 @@ void Resolver::learn(Context& context, const RouterInterface& in, const net::IpA
         address.is_v4() ? in.may_be_host(*address.v4()) : in.may_be_host(*address.v6());
     if (!host) return;
     const NeighborKey key(in.bridge, address);
-    AdjacencyId id = context.tables.neighbors.find(key);
-    if (id == kNoAdjacency && create) id = add(context, key);
+    const AdjacencyId id = create ? find_or_add(context, key) : context.tables.neighbors.find(key);
     if (id == kNoAdjacency) return;
     if (neighbors_[id].interface == forwarding::kNoInterface) neighbors_[id].interface = in.id;
     confirm(context, id, mac, solicited);
@@ -371,8 +362,7 @@ void Resolver::retire(Context& context, AdjacencyId id) noexcept {
 
 void Resolver::set_permanent(Context& context, const NeighborKey& key, const net::MacAddress& mac,
                              forwarding::BridgePortId bridge_port) noexcept {
-    AdjacencyId id = context.tables.neighbors.find(key);
-    if (id == kNoAdjacency) id = add(context, key);
+    const AdjacencyId id = find_or_add(context, key);
     if (id == kNoAdjacency) return;
     Neighbor& neighbor = neighbors_[id];
     neighbor.mac = mac;
@@ -396,8 +386,7 @@ void Resolver::clear_permanent(Context& context, const NeighborKey& key) noexcep
 }
 
 AdjacencyId Resolver::pin(Context& context, const NeighborKey& key) noexcept {
-    AdjacencyId id = context.tables.neighbors.find(key);
-    if (id == kNoAdjacency) id = add(context, key);
+    const AdjacencyId id = find_or_add(context, key);
     if (id != kNoAdjacency) ++neighbors_[id].pins;
     return id;
 }
@@ -412,37 +401,39 @@ void Resolver::forget_bridge(Context& context, forwarding::BridgeId bridge) noex
     }
 }
 
+template <typename Verdict>
+void Resolver::sift_waiting(Context& context, AdjacencyId id, Verdict verdict) noexcept {
+    // All are taken out and those that stay put back, so that they keep their order.
+    for (unsigned left = neighbors_[id].waiting; left != 0; --left) {
+        rte_mbuf* frame = take_waiting(neighbors_[id]);
+        packet::Metadata& meta = packet::metadata(frame);
+        if (const std::optional<DropReason> reason = verdict(meta)) {
+            drop(context, meta.ingress_port, *reason, frame);
+        } else {
+            wait(context, id, frame);
+        }
+    }
+}
+
 void Resolver::forget_interface(Context& context, forwarding::InterfaceId interface) noexcept {
     for (const AdjacencyId id : live_) {
         Neighbor& neighbor = neighbors_[id];
         if (neighbor.interface == interface) neighbor.interface = forwarding::kNoInterface;
-        for (unsigned left = neighbor.waiting; left != 0; --left) {
-            rte_mbuf* frame = take_waiting(neighbor);
-            packet::Metadata& meta = packet::metadata(frame);
+        sift_waiting(context, id, [&](packet::Metadata& meta) {
             if (meta.ingress_interface == interface) {
                 meta.ingress_interface = forwarding::kNoInterface;  // nobody is left to answer
             }
-            if (meta.egress_interface == interface) {
-                drop(context, meta.ingress_port, DropReason::interface_gone, frame);
-            } else {
-                wait(context, id, frame);
-            }
-        }
+            return meta.egress_interface == interface ? std::optional(DropReason::interface_gone)
+                                                      : std::nullopt;
+        });
     }
 }
 
 void Resolver::forget_port(Context& context, forwarding::PortId port) noexcept {
     for (const AdjacencyId id : live_) {
-        Neighbor& neighbor = neighbors_[id];
-        // Take all out and put the others back, in order.
-        for (unsigned left = neighbor.waiting; left != 0; --left) {
-            rte_mbuf* frame = take_waiting(neighbor);
-            if (packet::metadata(frame).ingress_port == port) {
-                drop(context, port, DropReason::port_gone, frame);
-            } else {
-                wait(context, id, frame);
-            }
-        }
+        sift_waiting(context, id, [&](const packet::Metadata& meta) {
+            return meta.ingress_port == port ? std::optional(DropReason::port_gone) : std::nullopt;
+        });
     }
 }
 

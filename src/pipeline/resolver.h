@@ -125,6 +125,8 @@ class Resolver {
     forwarding::AdjacencyId destination_of(Context& context, rte_mbuf* frame,
                                            const forwarding::RouterInterface& out) noexcept;
     forwarding::AdjacencyId add(Context& context, const forwarding::NeighborKey& key) noexcept;
+    forwarding::AdjacencyId find_or_add(Context& context,
+                                        const forwarding::NeighborKey& key) noexcept;
     void wait(Context& context, forwarding::AdjacencyId id, rte_mbuf* frame) noexcept;
     void start(Context& context, forwarding::AdjacencyId id,
                const forwarding::RouterInterface& out) noexcept;
@@ -134,6 +136,9 @@ class Resolver {
     void confirm(Context& context, forwarding::AdjacencyId id, const net::MacAddress& mac,
                  bool solicited) noexcept;
     rte_mbuf* take_waiting(Neighbor& neighbor) noexcept;
+    /// Drops those that wait for which `verdict(metadata)` answers a reason.
+    template <typename Verdict>
+    void sift_waiting(Context& context, forwarding::AdjacencyId id, Verdict verdict) noexcept;
     void flush_waiting(Context& context, forwarding::AdjacencyId id) noexcept;
     void fail(Context& context, forwarding::AdjacencyId id) noexcept;
     void refuse(Context& context, rte_mbuf* frame) noexcept;
@@ -160,7 +165,6 @@ class Resolver {
     unsigned waiting_ = 0;
     unsigned waiting_superframes_ = 0;
     uint64_t next_tick_ = UINT64_MAX;
-    uint64_t random_ = 0x9e3779b97f4a7c15;
     Announcer announcer_;
     Statistics statistics_;
 };

@@ -2,6 +2,7 @@
 #include "net/arp.h"
 #include "net/ethernet.h"
 #include "packet/frame.h"
+#include "pipeline/bridge_routers.h"
 #include "pipeline/ip_checks.h"
 #include "pipeline/resolver.h"
 #include "pipeline/routing.h"
@@ -19,35 +20,11 @@ using forwarding::NeighborKey;
 using forwarding::RouterInterface;
 using packet::DropReason;
 
-constexpr uint32_t kL2 = sizeof(net::EthernetHeader);
-
-template <typename Address>
-const RouterInterface* owner_of(const Context& context, const Bridge& bridge,
-                                const Address& address) noexcept {
-    for (const forwarding::InterfaceId id : bridge.routers) {
-        const RouterInterface* interface = context.tables.interface(id);
-        if (interface == nullptr || interface->bridge != bridge.id) continue;
-        if (interface->owns(address)) return interface;
-    }
-    return nullptr;
-}
-
 const net::MacAddress& ethernet_source(const rte_mbuf* frame) noexcept {
     return rte_pktmbuf_mtod(frame, const net::EthernetHeader*)->source;
 }
 bool is_station(const net::MacAddress& mac) noexcept {
     return mac.is_unicast() && !mac.is_zero();
-}
-
-/// The MAC address of a host of the port table that is to be answered for.
-std::optional<net::MacAddress> proxied(const Context& context, const Bridge& bridge,
-                                       const NeighborKey& key) noexcept {
-    if (!bridge.proxy_arp) return std::nullopt;
-    const AdjacencyId id = context.tables.neighbors.find(key);
-    if (id == kNoAdjacency) return std::nullopt;
-    const uint64_t link = context.tables.neighbors.at(id).link.load(std::memory_order_acquire);
-    if ((link & Adjacency::kPermanent) == 0) return std::nullopt;
-    return Adjacency::mac_of(link);
 }
 
 void originate(Context& context, const Bridge& bridge, rte_mbuf* frame) noexcept {
@@ -70,11 +47,10 @@ void Resolver::handle_message(Context& context, rte_mbuf* frame) noexcept {
 
 void Resolver::learn_on(Context& context, const Bridge& bridge, const net::IpAddress& address,
                         const net::MacAddress& mac, bool solicited) noexcept {
-    for (const forwarding::InterfaceId id : bridge.routers) {
-        const RouterInterface* interface = context.tables.interface(id);
-        if (interface == nullptr || interface->bridge != bridge.id) continue;
-        learn(context, *interface, address, mac, false, solicited);
-    }
+    find_router(context, bridge, [&](const RouterInterface& each) {
+        learn(context, each, address, mac, false, solicited);
+        return false;  // the next one
+    });
 }
 
 bool Resolver::handle_arp(Context& context, rte_mbuf* frame) noexcept {
@@ -211,13 +187,12 @@ bool Resolver::handle_router_solicitation(Context& context, const rte_mbuf* fram
     if (message.source_mac) {
         learn_on(context, *bridge, message.source, *message.source_mac, false);
     }
-    for (const forwarding::InterfaceId id : bridge->routers) {
-        const RouterInterface* interface = context.tables.interface(id);
-        if (interface != nullptr && interface->bridge == bridge->id && interface->advertises) {
-            announcer_.solicited(context, *interface, message.source, from);
-            next_tick_ = context.now;  // what is due next may have come nearer
-        }
-    }
+    find_router(context, *bridge, [&](const RouterInterface& each) {
+        if (!each.advertises) return false;
+        announcer_.solicited(context, each, message.source, from);
+        next_tick_ = context.now;  // what is due next may have come nearer
+        return false;
+    });
     return true;
 }
 

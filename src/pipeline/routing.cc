@@ -25,11 +25,6 @@ using forwarding::RouterInterface;
 using packet::DropReason;
 using packet::Metadata;
 
-constexpr uint32_t kL2 = sizeof(net::EthernetHeader);
-
-/// From router to router, before a packet counts as going round.
-constexpr unsigned kMaxRouters = 8;
-
 /// What the families do differently.
 struct Ipv4 {
     using Address = net::Ipv4Address;
@@ -66,11 +61,6 @@ struct Ipv6 {
     }
 };
 
-bool is_ipv4(rte_mbuf* frame) noexcept {
-    return rte_pktmbuf_mtod(frame, net::EthernetHeader*)->ethertype.value() ==
-           net::ethertype::kIpv4;
-}
-
 uint32_t flow_hash_of(rte_mbuf* frame) noexcept {
     Metadata& meta = packet::metadata(frame);
     if (!meta.has_hash) {
@@ -101,10 +91,8 @@ const RouterInterface* ingress_interface(const Context& context, const rte_mbuf*
 /// Bytes of the longest L3 packet that the frame is on the wire.
 template <typename Ip>
 uint32_t wire_length(rte_mbuf* frame) noexcept {
-    const Metadata& meta = packet::metadata(frame);
-    if (meta.gso == packet::Gso::none) return Ip::length(*Ip::header(frame));
-    const uint32_t offset = meta.gso_payload_offset();
-    return offset - kL2 + std::min<uint32_t>(meta.gso_size, frame->pkt_len - offset);
+    const bool superframe = packet::metadata(frame).gso != packet::Gso::none;
+    return superframe ? packet::longest_segment(frame) : Ip::length(*Ip::header(frame));
 }
 
 void set_addresses(rte_mbuf* frame, const net::MacAddress& source,
@@ -242,12 +230,9 @@ void touch(forwarding::Adjacency& adjacency, Fdb::Tick now) noexcept {
 void wait_for_neighbor(Context& context, const RouterInterface& out, AdjacencyId adjacency,
                        rte_mbuf* frame) noexcept {
     Metadata& meta = packet::metadata(frame);
-    const NeighborKey destination = is_ipv4(frame)
-                                        ? NeighborKey(out.bridge, ipv4_header(frame)->destination)
-                                        : NeighborKey(out.bridge, ipv6_header(frame)->destination);
     // An entry that nothing pins may be gone when the resolver sees the packet: it looks for
     // itself.
-    if (context.tables.neighbors.at(adjacency).key == destination) {
+    if (context.tables.neighbors.at(adjacency).key == destination_on(out.bridge, frame)) {
         adjacency = forwarding::kNoAdjacency;
     }
     if (adjacency == forwarding::kNoAdjacency && is_ipv4(frame) &&
@@ -293,7 +278,7 @@ Target resolve(Context& context, const RouterInterface* in, rte_mbuf* frame, Nex
     const forwarding::Tables& tables = context.tables;
     const typename Ip::Address destination = Ip::header(frame)->destination;
     Metadata& meta = packet::metadata(frame);
-    for (unsigned passed = 0; passed < kMaxRouters;) {
+    for (unsigned passed = 0; passed < forwarding::kMaxRouterHops;) {
         const bool local = hop.kind == NextHop::Kind::receive;
         if (!local && !meta.originated && Ip::ttl(*Ip::header(frame)) <= 1) {
             refuse(context, in, frame, DropReason::ttl_exceeded, IcmpReason::ttl_exceeded);
