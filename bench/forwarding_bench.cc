@@ -174,7 +174,6 @@ void Switch(benchmark::State& state) {
         entry.id = id;
         entry.device = &sink;
         entry.counters = &tables->counters(id, 0);
-        entry.storm_limit = &tables->storm_limit(id);
         entry.untagged = id;
         tables->publish(forwarding::BridgePortId{id}, forwarding::BridgePort{id, 1, 0, false});
         tables->publish(id, &entry);

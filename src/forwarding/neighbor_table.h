@@ -87,8 +87,8 @@ class NeighborTable {
         free_.reserve(kMaxAdjacencies);  // the resolver allocates nothing
     }
 
-    AdjacencyId find(const NeighborKey& key) const noexcept { return find(key, key.hash()); }
-    AdjacencyId find(const NeighborKey& key, uint64_t hash) const noexcept {
+    AdjacencyId find(const NeighborKey& key) const noexcept {
+        const uint64_t hash = key.hash();
         for (const size_t index : {first_bucket(hash), second_bucket(hash)}) {
             for (const std::atomic<uint64_t>& slot : buckets_[index].slots) {
                 const uint64_t word = slot.load(std::memory_order_acquire);
@@ -98,9 +98,6 @@ class NeighborTable {
             }
         }
         return kNoAdjacency;
-    }
-    void prefetch(uint64_t hash) const noexcept {
-        __builtin_prefetch(&buckets_[first_bucket(hash)]);
     }
     void prefetch(AdjacencyId id) const noexcept { __builtin_prefetch(&adjacencies_[id]); }
 

@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "forwarding/ids.h"
-#include "forwarding/rate_limit.h"
 #include "packet/counters.h"
 
 namespace heddle::port {
@@ -24,9 +23,8 @@ struct PortEntry {
     uint16_t mtu = 1500;
     port::Port* device = nullptr;              ///< nullptr while the device is missing
     packet::PortCounters* counters = nullptr;  ///< one per worker
-    RateLimit* storm_limit = nullptr;
-    BridgePortId untagged = kNoBridgePort;  ///< access network or native VLAN
-    std::unique_ptr<const VlanMap> vlans;   ///< only a trunk has one
+    BridgePortId untagged = kNoBridgePort;     ///< access network or native VLAN
+    std::unique_ptr<const VlanMap> vlans;      ///< only a trunk has one
 };
 
 }  // namespace heddle::forwarding

@@ -10,6 +10,7 @@
 #include "forwarding/neighbor_table.h"
 #include "forwarding/next_hop.h"
 #include "forwarding/port_entry.h"
+#include "forwarding/rate_limit.h"
 #include "forwarding/router_interface.h"
 #include "forwarding/vrf.h"
 #include "forwarding/zeroed_array.h"

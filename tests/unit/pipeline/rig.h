@@ -46,7 +46,6 @@ class Rig {
         entry.id = id;
         entry.device = devices_.back().get();
         entry.counters = &tables.counters(id, 0);
-        entry.storm_limit = &tables.storm_limit(id);
         tables.publish(id, &entry);
         return *devices_.back();
     }
