@@ -7,15 +7,10 @@ machine per GB, and ping RTT."""
 from __future__ import annotations
 
 import argparse
-import contextlib
-import statistics
-from collections.abc import Callable
 
 import paths
-from lab import iperf, shell
-from report import Results, machine_cpu_seconds
-
-Way = Callable[[], contextlib.AbstractContextManager[paths.Connection]]
+import tcp
+from lab import shell
 
 # case: our way, and the peers of whose medians the better counts
 CASES = {
@@ -27,7 +22,7 @@ CASES = {
 }
 
 
-def ways(cpu: int, pinned: bool) -> dict[str, Way]:
+def ways(cpu: int, pinned: bool) -> dict[str, tcp.Way]:
     ours = cpu if pinned else None
     return {
         "heddle-tap": lambda: paths.heddle("tap", ours),
@@ -52,30 +47,9 @@ def main() -> None:
     options = parser.parse_args()
     shell.raise_on_sigterm()
 
-    gbits = Results("container-tcp")
-    cpu_per_gb: dict[str, list[float]] = {}
-    rtts: dict[str, list[float]] = {}
-    for _ in range(options.rounds):
-        for name, way in ways(options.cpu, options.pin).items():
-            if options.ways and name not in options.ways:
-                continue
-            with way() as path:
-                rtt = paths.round_trip_us(path)
-                before = machine_cpu_seconds()
-                run = iperf.tcp(path.client, path.server, paths.SERVER, options.seconds)
-                cost = (machine_cpu_seconds() - before) / (run.bytes / 1e9)
-            gbits.add(name, run.gbits, "Gbit/s", f"{cost:.2f} CPU-s/GB, RTT {rtt:.0f} us")
-            cpu_per_gb.setdefault(name, []).append(cost)
-            rtts.setdefault(name, []).append(rtt)
-
-    gbits.print_values("Gbit/s")
-    print("\n# medians beside throughput")
-    for name in gbits.values:
-        print(f"  {name:<28} {statistics.median(cpu_per_gb[name]):.2f} CPU-s/GB   "
-              f"RTT {statistics.median(rtts[name]):.0f} us")
-    print()
-    for case, (ours, peers) in CASES.items():
-        gbits.case(case, ours, peers, "Gbit/s")
+    chosen = {name: way for name, way in ways(options.cpu, options.pin).items()
+              if not options.ways or name in options.ways}
+    tcp.compare("container-tcp", chosen, CASES, paths.SERVER, options.rounds, options.seconds)
 
 
 if __name__ == "__main__":

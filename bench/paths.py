@@ -122,5 +122,5 @@ def pin_workers(daemon: Daemon, cpus: list[int]) -> None:
         shell.run("taskset", "-c", "-p", str(cpu), str(worker["thread_id"]))
 
 
-def round_trip_us(path: Connection) -> float:
-    return iperf.ping_ms(path.client, SERVER, count=100, interval=0.01) * 1000
+def round_trip_us(path: Connection, server: str = SERVER) -> float:
+    return iperf.ping_ms(path.client, server, count=100, interval=0.01) * 1000

@@ -13,6 +13,11 @@
 /// Rules of IP addresses. Functions that answer a text say what is wrong, or nothing.
 namespace heddle::model {
 
+/// "IPv4" or "IPv6".
+inline const char* family(bool is_v4) {
+    return is_v4 ? "IPv4" : "IPv6";
+}
+
 /// An address that no host can have, whatever its subnet.
 std::optional<std::string> not_a_host(const net::IpAddress& address);
 

@@ -12,10 +12,6 @@
 namespace heddle::model {
 namespace {
 
-const char* family(bool is_v4) {
-    return is_v4 ? "IPv4" : "IPv6";
-}
-
 const RouterInterface* interface_on(const Router& router, const std::string& network) {
     const auto found =
         std::find_if(router.interfaces.begin(), router.interfaces.end(),

@@ -14,10 +14,6 @@
 namespace heddle::model {
 namespace {
 
-const char* family(bool is_v4) {
-    return is_v4 ? "IPv4" : "IPv6";
-}
-
 std::optional<std::string> gateway_problem(const net::IpAddress& gateway,
                                            const std::vector<net::IpPrefix>& addresses) {
     if (auto problem = not_a_host(gateway)) return problem;

@@ -7,7 +7,7 @@
 
 #include "forwarding/bridge.h"
 #include "forwarding/fdb.h"
-#include "worker/read_side.h"
+#include "readers.h"
 
 /// What the concurrency contract in fdb.h promises, under as much contention as two cores give: few
 /// keys and fewer slots, so that each slot changes its owner all the time.
@@ -24,35 +24,6 @@ constexpr BridgePortId port_of(unsigned key, unsigned variant) {
 Fdb::Key make_key(unsigned index) {
     return {BridgeId{1}, uint64_t{index + 1} << 9};
 }
-
-/// Threads that are inside the read side of RCU as workers are, until told to stop.
-class Readers {
- public:
-    template <typename Round>
-    void start(unsigned id, Round round) {
-        threads_.emplace_back([this, id, round]() mutable {
-            read_side_.enter(id);
-            while (!stop_.load(std::memory_order_relaxed)) {
-                round();
-                read_side_.quiescent(id);
-            }
-            read_side_.leave(id);
-        });
-    }
-    void synchronize() { read_side_.synchronize(); }
-    void stop() {
-        stop_ = true;
-        for (std::thread& thread : threads_)
-            thread.join();
-        threads_.clear();
-    }
-    ~Readers() { stop(); }
-
- private:
-    worker::ReadSide read_side_;
-    std::atomic<bool> stop_{false};
-    std::vector<std::thread> threads_;
-};
 
 // Symptom: a frame leaves by the port of another machine, once in a million, after an address aged.
 TEST(FdbUnderConcurrency, ReaderNeverGetsAPortThatWasNotStoredForItsKey) {

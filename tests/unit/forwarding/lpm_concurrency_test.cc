@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "forwarding/lpm.h"
-#include "worker/read_side.h"
+#include "readers.h"
 
 /// What the concurrency contract in lpm.h promises, while one thread changes the table without a
 /// pause.
@@ -16,33 +16,6 @@ namespace {
 
 using net::Ipv4Address;
 using net::Ipv6Address;
-
-/// Threads that are inside the read side of RCU as workers are, until told to stop.
-class Readers {
- public:
-    template <typename Round>
-    void start(unsigned id, Round round) {
-        threads_.emplace_back([this, id, round]() mutable {
-            read_side_.enter(id);
-            while (!stop_.load(std::memory_order_relaxed)) {
-                round();
-                read_side_.quiescent(id);
-            }
-            read_side_.leave(id);
-        });
-    }
-    void synchronize() { read_side_.synchronize(); }
-    ~Readers() {
-        stop_ = true;
-        for (std::thread& thread : threads_)
-            thread.join();
-    }
-
- private:
-    worker::ReadSide read_side_;
-    std::atomic<bool> stop_{false};
-    std::vector<std::thread> threads_;
-};
 
 /// A table, an address of it for each index, and routes that cover exactly one of these addresses,
 /// apart from the shortest, which may cover several.
